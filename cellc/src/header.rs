@@ -186,7 +186,12 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
                 (Vector::H, ValidOp::Cell(cell)) => Some(cell.hidden_size),
                 (Vector::H, _) => None,
             };
-            let of = |len| node.op.gates().into_iter().find_map(|gate| products.own_of(&node.name, gate, vector, len));
+            let of = |len| {
+                node.op
+                    .gates()
+                    .into_iter()
+                    .find_map(|gate| products.own_of((&node.name, node.op.outputs()[0]), gate, vector, len))
+            };
             let Some(v) = len.and_then(of) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));

@@ -280,17 +280,6 @@ impl Multiples {
     pub fn in_bytes(&self) -> bool {
         self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
     }
-
-    /// The same of all of two tensors.
-    pub(crate) fn union(self, other: Self) -> Option<Self> {
-        let both = Self {
-            scale: self.scale,
-            least: self.least.min(other.least),
-            most: self.most.max(other.most),
-            off: self.off.max(other.off),
-        };
-        (self.scale == other.scale).then_some(both)
-    }
 }
 
 /// A vector that rows of a layer's matrices multiply.
@@ -302,7 +291,7 @@ pub(crate) enum Vector {
     H,
 }
 
-/// A layer that multiplies what a quantised model's are.
+/// A layer that multiplies what a quantised model's are: all operations of one name.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct WholeLayer {
@@ -312,9 +301,19 @@ pub struct WholeLayer {
     pub weights: bool,
     /// Whether they are whole numbers.
     pub exact: bool,
-    /// Of which whole numbers x is multiples, and no sum leaves 32 bits.
+    /// What each of its operations multiplies; none where that is not looked at.
+    pub own: Vec<OwnVectors>,
+}
+
+/// Of which whole numbers the vectors of one operation are multiples, where no sum leaves 32 bits.
+#[derive(Clone, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct OwnVectors {
+    /// The operation's first value.
+    pub value: usize,
+    /// Of x.
     pub x: Option<Multiples>,
-    /// The same of h, of a cell that takes one step.
+    /// Of h, of a cell that takes one step.
     pub h: Option<Multiples>,
 }
 
@@ -326,23 +325,33 @@ impl WholeLayer {
 
     /// Those that are multiples.
     fn vectors(&self) -> impl Iterator<Item = Multiples> {
-        self.x.into_iter().chain(self.h)
+        self.own.iter().flat_map(|own| own.x.into_iter().chain(own.h))
+    }
+
+    /// Whether any are.
+    pub(crate) fn has_own(&self) -> bool {
+        self.vectors().next().is_some()
+    }
+
+    /// Whether every x is multiples.
+    pub(crate) fn has_own_x(&self) -> bool {
+        !self.own.is_empty() && self.own.iter().all(|own| own.x.is_some())
     }
 
     /// How its matrix is stored.
     pub(crate) fn format(&self) -> WeightFormat {
-        match self.x {
-            None => WeightFormat::Int8,
-            Some(_) if self.vectors().all(|v| v.in_bytes()) => WeightFormat::Int8Quad,
-            Some(_) => WeightFormat::Int8Pair,
+        match self.has_own_x() {
+            false => WeightFormat::Int8,
+            true if self.vectors().all(|v| v.in_bytes()) => WeightFormat::Int8Quad,
+            true => WeightFormat::Int8Pair,
         }
     }
 
     /// Of which whole numbers a vector of that length is multiples, where such an arithmetic multiplies these as they are.
-    fn own_in(&self, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+    fn own_in(&self, own: &OwnVectors, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
         let own = match vector {
-            Vector::X => self.x,
-            Vector::H => self.h,
+            Vector::X => own.x,
+            Vector::H => own.h,
         };
         own.filter(|own| {
             let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
@@ -383,15 +392,27 @@ impl Products {
         arithmetic_of((self.all, &self.own), &self.whole, layer, gate)
     }
 
-    /// Of which whole numbers a vector of that length is multiples that a layer multiplies, where these are multiplied as they are.
-    pub(crate) fn own_of(&self, layer: &str, gate: Option<char>, vector: Vector, len: usize) -> Option<Multiples> {
-        own_in(&self.whole, layer, self.of(layer, gate), vector, len)
+    /// Of which whole numbers a vector of that length is multiples that an operation multiplies, where these are multiplied as they are. It has the name of
+    /// a layer and a first value.
+    pub(crate) fn own_of(
+        &self,
+        (layer, value): (&str, usize),
+        gate: Option<char>,
+        vector: Vector,
+        len: usize,
+    ) -> Option<Multiples> {
+        own_in(&self.whole, value, self.of(layer, gate), vector, len)
     }
 
     /// The same of what a row multiplies: x or h of that length, or neither.
-    pub(crate) fn own_of_row(&self, layer: &str, gate: Option<char>, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
+    pub(crate) fn own_of_row(
+        &self,
+        operation: (&str, usize),
+        gate: Option<char>,
+        [x, h]: [Option<usize>; 2],
+    ) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
-        vector.and_then(|(vector, len)| self.own_of(layer, gate, vector, len))
+        vector.and_then(|(vector, len)| self.own_of(operation, gate, vector, len))
     }
 
     /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
@@ -427,12 +448,16 @@ fn arithmetic_of(
 
 /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
 fn has_own_integers(whole: &[WholeLayer], layer: &str) -> bool {
-    whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.x.is_some())
+    whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.has_own_x())
 }
 
-/// What [`WholeLayer::own_in`] says of a layer.
-fn own_in(whole: &[WholeLayer], layer: &str, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
-    whole.iter().find(|whole| whole.layer == layer)?.own_in(arithmetic, vector, len)
+/// What [`WholeLayer::own_in`] says of the operation of that first value.
+fn own_in(whole: &[WholeLayer], value: usize, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+    let of = |layer: &WholeLayer| {
+        let own = layer.own.iter().find(|own| own.value == value)?;
+        Some(layer.own_in(own, arithmetic, vector, len))
+    };
+    whole.iter().find_map(of)?
 }
 
 /// That of a gate, else that of its layer, if one is named.
@@ -706,9 +731,9 @@ impl Options {
         self.arithmetic_in(layer, gate).stored(format)
     }
 
-    /// Of which whole numbers a vector of a layer is multiples, where such an arithmetic multiplies these as they are.
-    pub(crate) fn own_in(&self, layer: &str, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
-        own_in(&self.whole, layer, arithmetic, vector, len)
+    /// Of which whole numbers a vector of the operation of that first value is multiples, where such an arithmetic multiplies these as they are.
+    pub(crate) fn own_in(&self, value: usize, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+        own_in(&self.whole, value, arithmetic, vector, len)
     }
 
     /// Stores all matrices of cells and dense layers in a format.

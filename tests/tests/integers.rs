@@ -15,8 +15,8 @@ use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
 use cellc_tests::given_weights::{self, Weights};
-use cellc_tests::model_file::{ModelFile, Port, Stored};
-use cellc_tests::random::compiled;
+use cellc_tests::model_file::{Branch, ModelFile, Port, Stored};
+use cellc_tests::random::{self, compiled};
 use cellc_tests::subject::{Subject, assert_same, bits};
 
 /// Cells of every kind, a batch, sequences, a head.
@@ -237,6 +237,78 @@ fn scales_of_quantised_models_are_kept() {
                     found.parts().flatten().map(|v| v.is_nan()).collect::<Vec<_>>()
                 };
                 assert_eq!(numbers(&subject), numbers(&as_f32), "{name} {arithmetic:?}");
+            }
+        }
+    }
+}
+
+/// One of two GRUs of one name takes a step, whose x and h are rounded to multiples of scales of their own.
+fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
+    let (inputs, units) = (9, 40);
+    let mut file = ModelFile::default();
+    let which = file.parameter_of("which", "boolean", &[]);
+    let given = [file.parameter("x", &[1, inputs]), file.parameter("h", &[1, units])];
+    let branches = [(37, scales[0]), (41, scales[1])].map(|(factor, scales)| {
+        let mut body = ModelFile::default();
+        body.weights = std::mem::take(&mut file.weights);
+        let from = given.each_ref().map(|port| body.parameter("", &port.shape));
+        let mut ports: Vec<Port> = from
+            .iter()
+            .zip(scales)
+            .map(|(port, scale)| {
+                let ends = [-127.0, 127.0, -127.0, 127.0]
+                    .map(|end| body.constant(&[], Stored::F32, [end * scale].into_iter()));
+                let [a, b, c, d] = &ends;
+                body.operation(
+                    "FakeQuantize",
+                    "opset1",
+                    "levels=\"255\" auto_broadcast=\"numpy\"",
+                    &[port, a, b, c, d],
+                    &port.shape,
+                )
+            })
+            .collect();
+        for shape in [vec![3 * units, inputs], vec![3 * units, units], vec![4 * units]] {
+            let values =
+                (0..shape.iter().product()).map(|k: usize| (k * factor % 255) as f32 / 1024.0 - 127.0 / 1024.0);
+            ports.push(body.constant(&shape, Stored::F32, values));
+        }
+        let next = body.cell("gru", "GRUCell", "linear_before_reset=\"true\"", &ports.iter().collect::<Vec<_>>());
+        file.weights = std::mem::take(&mut body.weights);
+        let inputs = from.into_iter().enumerate().map(|(i, port)| (1 + i, port)).collect();
+        Branch { body, inputs, results: vec![next] }
+    });
+    let next = file.either(&which, &given.each_ref(), branches);
+    file.result(&next[0]);
+    file
+}
+
+#[test]
+fn cells_of_one_name_keep_their_own_scales() {
+    let scales = [[1.0 / 64.0, 1.0 / 128.0], [1.0 / 32.0, 1.0 / 100.0]];
+    for arithmetic in [Arithmetic::F32, Arithmetic::Int8, Arithmetic::Int16] {
+        let options = Options { arithmetic, ..Options::default() };
+        let subject = compiled("one_name", branches_of_one_name(scales), options, 7);
+        let plan = &subject.compilation.plan;
+        let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
+        let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
+        assert_eq!(found, scales.map(|scales| scales.map(Some)), "{plan}");
+        for which in [0.0, 1.0] {
+            for call in &subject.calls[..=random::SATURATING] {
+                let mut call = call.clone();
+                call[0][0] = which;
+                let mut first: Option<Vec<u64>> = None;
+                for isa in 0..subject.isas().count() {
+                    let compared = Compared::step(&subject, isa, &call, &mut []);
+                    for (at, found, right, limit) in compared.elements() {
+                        let limit = limit.min(1e-6);
+                        assert!((found - right).abs() <= limit, "{arithmetic:?} {at:?}: {found}, not {right}");
+                    }
+                    if plan.isas[isa].1 {
+                        let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
+                        assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{arithmetic:?}");
+                    }
+                }
             }
         }
     }

@@ -201,8 +201,11 @@ fn tiles_that_are_asked_for_in_vain_are_a_warning() {
     let said = |sizes: [usize; 4], options: &Options| {
         let file = sequence_file(sizes);
         let text = file.text();
-        let (_, warnings) = random::accepted("vain", text.as_bytes(), file.weights, options.clone(), CALLS)
+        let (subject, warnings) = random::accepted("vain", text.as_bytes(), file.weights, options.clone(), CALLS)
             .unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = subject.compilation.plan.to_string();
+        let in_vain = warnings.contains("plan: tiles=");
+        assert_eq!(plan.contains("in tiles"), options.tuning.tiles == Some(true) && !in_vain, "{plan}");
         warnings.lines().find_map(|line| Some(line.split_once("plan: tiles=")?.1.to_owned()))
     };
     let asked = options();

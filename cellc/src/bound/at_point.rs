@@ -126,9 +126,9 @@ impl Arithmetic for AtOneInput {
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
-    fn rounded(&self, layer: &str, taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
+    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
         let (exact, known) = apart(channel);
-        Some(together(self.exact().rounded(layer, taps, &exact)?, self.0.rounded(layer, taps, &known)?))
+        Some(together(self.exact().rounded(operation, taps, &exact)?, self.0.rounded(operation, taps, &known)?))
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r> {

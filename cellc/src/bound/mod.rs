@@ -264,9 +264,9 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    fn rounded(&self, layer: &str, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
-        let range = self.profile.products.of(layer, None).of_windows().largest(taps)?;
-        let own = self.profile.products.own_of(layer, None, Vector::X, taps);
+    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
+        let range = self.profile.products.of(operation.0, None).of_windows().largest(taps)?;
+        let own = self.profile.products.own_of(operation, None, Vector::X, taps);
         // one that is no number makes the scale none
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -288,7 +288,7 @@ impl Arithmetic for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = self.profile.products.own_of_row(row.layer, row.gate, row.x_or_h());
+        let own = self.profile.products.own_of_row(row.operation(), row.gate, row.x_or_h());
         let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
         Encoded { row, stored, own, range }
     }

@@ -8,7 +8,7 @@ use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::model::{SCALES, Source, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
-use crate::options::{Arithmetic, Multiples, Options, Vector, WeightFormat, WholeLayer};
+use crate::options::{Arithmetic, Multiples, Options, OwnVectors, WeightFormat, WholeLayer};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
@@ -306,20 +306,23 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         model.has_bytes && of_layer(layer).iter().all(has_scales)
     };
     let numbers = WholeNumbers::new(model);
-    let own = |layer: &str, vector: Vector| {
-        let own = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
-        let own = own.map(|node| {
-            let of = match (vector, &node.op) {
-                (Vector::X, ValidOp::Dense(of)) => of.x,
-                (Vector::X, ValidOp::Cell(of)) => of.x,
-                (Vector::X, ValidOp::Convolve(of)) => of.x,
+    let multiples =
+        |of: Source| numbers.multiples(of).map(|(scale, [least, most], off)| Multiples { scale, least, most, off });
+    // of every operation of the name
+    let own = |layer: &str, fit: &dyn Fn(&Multiples) -> bool| -> Vec<OwnVectors> {
+        let of_layer = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
+        let own = of_layer.map(|node| {
+            let (x, h) = match &node.op {
+                ValidOp::Dense(of) => (Some(of.x), None),
+                ValidOp::Convolve(of) => (Some(of.x), None),
                 // what steps hand on has no scale
-                (Vector::H, ValidOp::Cell(of)) if of.steps() == 1 => of.h,
-                _ => return None,
+                ValidOp::Cell(of) => (Some(of.x), Some(of.h).filter(|_| of.steps() == 1)),
+                _ => (None, None),
             };
-            numbers.multiples(of).map(|(scale, [least, most], off)| Multiples { scale, least, most, off })
+            let [x, h] = [x, h].map(|of| of.and_then(multiples).filter(fit));
+            OwnVectors { value: node.op.outputs()[0], x, h }
         });
-        own.reduce(|a, b| a?.union(b?)).flatten()
+        own.collect()
     };
     // whether all that its matrices multiply may be multiples
     let resets_before = |layer: &str| {
@@ -344,23 +347,23 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     let layer = |layer: &&str| {
         let matrices = of_layer(layer);
         let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
-        let [x, h] = [Vector::X, Vector::H].map(|vector| own(layer, vector).filter(fit));
-        let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, x, h };
+        let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, own: own(layer, &fit) };
         if matrices.iter().any(|matrix| matrix.is_windows) {
             // unless integers are asked for, f32 multiplies them without a loss
-            return x.map(|_| own);
+            return Some(own).filter(WholeLayer::has_own);
         }
         let exact = is_whole(layer);
-        let stored = WholeLayer { weights: exact || has_scales(layer), exact, x: None, h: None, ..own.clone() };
+        let stored = WholeLayer { weights: exact || has_scales(layer), exact, own: Vec::new(), ..own.clone() };
         let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of, of.gate) != Arithmetic::F32;
         let may = |of: &&Matrix<'_>| !is_named(of.of) && (in_f32(of) || in_integers(of));
         let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
-        let all_are_multiples = x.is_some() && (is_dense || h.is_some() && !resets_before(layer));
+        let has_own_h = own.own.iter().all(|own| own.h.is_some());
+        let all_are_multiples = own.has_own_x() && (is_dense || has_own_h && !resets_before(layer));
         let in_whole_numbers = all_are_multiples && matrices.iter().all(|of| may(of) && rows_are_multiples(of));
         if stored.weights && !in_whole_numbers {
             return Some(stored);
         }
-        Some(WholeLayer { weights: in_whole_numbers, exact, ..own }).filter(|own| own.x.is_some() || own.h.is_some())
+        Some(WholeLayer { weights: in_whole_numbers, exact, ..own }).filter(WholeLayer::has_own)
     };
     let mut layers: Vec<_> = layers.iter().filter_map(layer).collect();
     let mut counts = [0; 2];

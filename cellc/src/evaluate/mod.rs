@@ -60,8 +60,8 @@ pub(crate) trait Arithmetic {
     }
 
     /// The elements of a channel as a depthwise convolution of so many taps multiplies them, where its layer is multiplied in integers: rounded with one scale,
-    /// which all its windows share. `None`: as they are.
-    fn rounded(&self, layer: &str, taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
+    /// which all its windows share. `None`: as they are. It has the name of a layer and a first value.
+    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
 
     /// A row of a matrix as it is stored: worked out once for all vectors that it multiplies.
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
@@ -190,6 +190,8 @@ enum Operand {
 pub(crate) struct MatrixRow<'a> {
     /// The layer's name in the model.
     pub(crate) layer: &'a str,
+    /// The operation's first value.
+    value: usize,
     /// The gate that it is for, in a cell that has several.
     pub(crate) gate: Option<char>,
     of: Operand,
@@ -204,6 +206,11 @@ impl<'a> MatrixRow<'a> {
     /// Its elements.
     pub(crate) fn weights(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
+    }
+
+    /// The operation that it is of: the name of its layer and its first value.
+    pub(crate) fn operation(&self) -> (&'a str, usize) {
+        (self.layer, self.value)
     }
 
     /// The length of x, or of a window of it, and that of h, where it multiplies that.
@@ -258,7 +265,8 @@ impl<'a> CellWeights<'a> {
         };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
-        MatrixRow { layer: &cell.name, gate: cell.kind.gate(gate), of, numbers, first, stride: 1, len }
+        let (value, gate) = (cell.first_value(), cell.kind.gate(gate));
+        MatrixRow { layer: &cell.name, value, gate, of, numbers, first, stride: 1, len }
     }
 
     /// What the bias for `unit` of a part of B is the sum of.
@@ -461,6 +469,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
         let row = |j: usize| MatrixRow {
             layer,
+            value: dense.out,
             gate: None,
             of: Operand::X,
             numbers: w,
@@ -493,7 +502,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         // by channel, a pad behind its elements
         let rounded: Option<Vec<Vec<A::Value>>> = convolve.is_depthwise().then_some(()).and_then(|()| {
             let channels = x.chunks_exact(given).map(|channel| [channel, std::slice::from_ref(&zero)].concat());
-            channels.map(|channel| self.arithmetic.rounded(layer, terms, &channel)).collect()
+            channels.map(|channel| self.arithmetic.rounded((layer, convolve.out), terms, &channel)).collect()
         });
         let numbers = match convolve.w {
             Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
@@ -501,7 +510,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         };
         let row = |m: usize| {
             let of = Operand::Rounded;
-            MatrixRow { layer, gate: None, of, numbers, first: m * terms, stride: 1, len: terms }
+            MatrixRow { layer, value: convolve.out, gate: None, of, numbers, first: m * terms, stride: 1, len: terms }
         };
         let rounded = rounded.map(|rounded| {
             (rounded, (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>())

@@ -55,8 +55,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, &'m [PackedWeights]) {
-        let first = [cell.y, cell.h_out, cell.c_out].into_iter().flatten().next();
-        self.lowering.product(first.expect("validate: an operation has a value that is read"))
+        self.lowering.product(cell.first_value())
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {

@@ -290,6 +290,12 @@ impl ValidCell {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
 
+    /// The first of its values that are read.
+    pub fn first_value(&self) -> usize {
+        let all = [self.y, self.h_out, self.c_out];
+        all.into_iter().flatten().next().expect("validate: an operation has a value that is read")
+    }
+
     /// Whether it computes one step of every row, be it a sequence or not.
     pub fn is_one_step(&self) -> bool {
         self.sequence.as_ref().is_none_or(|sequence| sequence.steps == 1 && sequence.lengths == Lengths::Full)

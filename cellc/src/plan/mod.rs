@@ -765,8 +765,9 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
             reasons.push(format!("one row at a time: {why}"));
         }
         let of = |(product, arithmetic, in_parts): (Product, Arithmetic, bool), threads, reasons| {
-            let own_x = options.own_in(layer, arithmetic, Vector::X, product.input_size);
-            let own_h = options.own_in(layer, arithmetic, Vector::H, product.units);
+            let value = op.outputs()[0];
+            let own_x = options.own_in(value, arithmetic, Vector::X, product.input_size);
+            let own_h = options.own_in(value, arithmetic, Vector::H, product.units);
             let plan = plan_product((product, arithmetic, in_parts), columns, threads, reasons, options, &isas);
             ProductPlan { own_x, own_h, ..plan }
         };
@@ -796,7 +797,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
         let arithmetic = options.arithmetic_in(&node.name, None);
         if arithmetic != Arithmetic::F32 {
-            windows.insert(of.out, (arithmetic.of_windows(), options.own_in(&node.name, arithmetic, Vector::X, taps)));
+            windows.insert(of.out, (arithmetic.of_windows(), options.own_in(of.out, arithmetic, Vector::X, taps)));
         }
     }
     let accuracy = options.accuracy;

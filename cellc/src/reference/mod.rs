@@ -93,10 +93,10 @@ impl Arithmetic for Float64<'_> {
         State { h, c }
     }
 
-    fn rounded(&self, layer: &str, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
-        let arithmetic = self.products.of(layer, None).of_windows();
+    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
+        let arithmetic = self.products.of(operation.0, None).of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.own_of(layer, None, Vector::X, taps).is_some() {
+        if self.products.own_of(operation, None, Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -112,7 +112,7 @@ impl Arithmetic for Float64<'_> {
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.layer, row.gate);
         // multiples of a scale are not rounded once more
-        let own = row.is_of_rounded() || self.products.own_of_row(row.layer, row.gate, row.x_or_h()).is_some();
+        let own = row.is_of_rounded() || self.products.own_of_row(row.operation(), row.gate, row.x_or_h()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),

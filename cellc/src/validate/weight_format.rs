@@ -74,7 +74,7 @@ impl Validation<'_> {
         }
         if count > 0 {
             let stored = || layers.iter().filter(|whole| whole.weights && !whole.is_scaled());
-            let as_integers = stored().all(|whole| whole.x.is_some());
+            let as_integers = stored().all(|whole| whole.has_own_x());
             let scaled = stored().any(|whole| !whole.exact);
             let what =
                 if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
