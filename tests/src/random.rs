@@ -68,10 +68,14 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
 /// A gate of each cell in an arithmetic of its own, where it can have one.
 fn gates(model: &ValidModel, seed: u32) -> Vec<(String, Arithmetic)> {
     let mut all: Vec<(String, Arithmetic)> = Vec::new();
-    for node in model.all_nodes() {
+    let nodes = model.all_nodes();
+    let peepholes = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.p.is_some());
+    // a name is that of all cells that have it
+    let has_peepholes = |name: &str| nodes.iter().any(|node| node.name == name && peepholes(&node.op));
+    for node in &nodes {
         let ValidOp::Cell(cell) = &node.op else { continue };
         let place = seed as usize / 2 % cell.kind.gates();
-        let Some(gate) = cell.kind.gate(place).filter(|_| cell.p.is_none()) else { continue };
+        let Some(gate) = cell.kind.gate(place).filter(|_| !has_peepholes(&node.name)) else { continue };
         let name = format!("{}.{gate}", node.name);
         if all.iter().all(|(other, _)| *other != name) {
             all.push((name, Arithmetic::ALL[seed as usize / 8 % Arithmetic::ALL.len()]));
