@@ -10,7 +10,7 @@ use cellc::internals::model::Parameter;
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::internals::report::Report;
-use cellc::{Arithmetic, Options, WeightFormat};
+use cellc::{Arithmetic, Language, Options, WeightFormat};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
@@ -702,13 +702,26 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
     }
 }
 
+/// Why a depthwise convolution stays f32 where a cell beside it is given its weights.
+const GIVEN: &str = "a model with weights that are given at run time";
+
 /// A depthwise convolution that stays f32 is named with the reason where integers are asked for, and refused where they are asked for it alone.
 #[test]
 fn convolutions_that_stay_f32_say_so() {
-    for (size, taps, stride, why) in
-        [(40, 9, 2, "windows with strides"), (9, 4, 1, "fewer than 8 positions"), (40, 1, 1, "windows of one element")]
-    {
+    for (size, taps, stride, why) in [
+        (40, 9, 2, "windows with strides"),
+        (9, 4, 1, "fewer than 8 positions"),
+        (40, 1, 1, "windows of one element"),
+        (40, 9, 1, GIVEN),
+    ] {
         let mut file = ModelFile::default();
+        if why == GIVEN {
+            let inputs = [[1, 3], [1, 4], [4, 3], [4, 4]].map(|shape| file.parameter("", &shape));
+            let bias = file.parameter("", &[4]);
+            let ports: Vec<_> = inputs.iter().chain([&bias]).collect();
+            let h = file.operation("RNNCell", "opset3", "hidden_size=\"4\"", &ports, &[1, 4]);
+            file.result(&h);
+        }
         let x = file.parameter("x", &[1, 6, size]);
         let w = file.constant(&[6, 1, 1, taps], Stored::F32, Random::new(1).even(6 * taps, 1.0).into_iter());
         let data = format!("strides=\"{stride}\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"");
@@ -721,6 +734,11 @@ fn convolutions_that_stay_f32_say_so() {
             compile(&model, &Options { arithmetic, arithmetic_of, ..Options::default() })
         };
         let compilation = compiled(Arithmetic::Int8, Vec::new()).expect("it compiles");
+        for language in [Language::Rust, Language::C] {
+            compile(&model, &Options { arithmetic: Arithmetic::Int8, language, ..Options::default() })
+                .expect("it compiles")
+                .emit("net");
+        }
         let [(layer, own)] = &compilation.model.in_f32[..] else { panic!("{:?}", compilation.model.in_f32) };
         let said = format!("Layers that stay f32: \"{layer}\" ({why}).");
         assert!(compilation.header.join(" ").contains(&said), "{said}: {:?}", compilation.header);

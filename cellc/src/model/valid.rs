@@ -443,6 +443,8 @@ pub struct Convolve {
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`, a constant.
     pub w: Source,
+    /// Whether other weights of the model are given at run time: what packs them packs these too, but in no words.
+    pub beside_given: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
 }
@@ -480,7 +482,8 @@ impl Convolve {
     /// Whether each channel of x has weights of its own, in windows of several elements, and is no product of patches with a matrix: what integer arithmetic is for, as
     /// an element that is rounded once is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
-        self.inputs == 1 && self.groups > MOST_PRODUCTS && self.taps.iter().any(|(count, _)| *count > 1)
+        let is_apart = self.inputs == 1 && self.groups > MOST_PRODUCTS;
+        is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.beside_given
     }
 
     /// How far each tap is from the first, in order.

@@ -672,6 +672,7 @@ impl<'a> Validation<'a> {
                 taps: lines.taps.clone(),
                 x: source,
                 w,
+                beside_given: false,
                 out,
             }),
         );

@@ -285,6 +285,7 @@ impl<'a> Validation<'a> {
         }
         self.states();
         sweep::sweep(&mut self.valid);
+        self.beside_given_weights();
         self.layers_in_f32();
         self.total_size();
         self.source_size();

@@ -118,6 +118,25 @@ impl Validation<'_> {
         })
     }
 
+    /// Where weights are given at run time, depthwise convolutions stay f32.
+    pub(super) fn beside_given_weights(&mut self) {
+        fn each<'n>(nodes: &'n mut [ValidNode], found: &mut Vec<(String, &'static str)>) {
+            for ValidNode { op, name, .. } in nodes {
+                match op {
+                    ValidOp::Convolve(of) if of.is_depthwise() => {
+                        of.beside_given = true;
+                        found.push((name.clone(), "a model with weights that are given at run time"));
+                    }
+                    ValidOp::Loop(of) => each(&mut of.body, found),
+                    _ => {}
+                }
+            }
+        }
+        if self.valid.parameters.iter().any(|parameter| parameter.weight) {
+            each(&mut self.valid.nodes, &mut self.valid.in_f32);
+        }
+    }
+
     /// Leaves each layer that stays f32 once, and none that is swept away.
     pub(super) fn layers_in_f32(&mut self) {
         let mut left: BTreeSet<String> = BTreeSet::new();
