@@ -23,7 +23,7 @@ pub enum Language {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Unroll {
-    /// Fully if the planner's limit allows, else tiled loops; those over weights from the L2 cache of an x86 machine take 8 KiB of them a turn.
+    /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the L2 cache by 32 rows or more.
     #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,

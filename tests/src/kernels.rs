@@ -83,7 +83,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         meanwhile: Vec::new(),
         elements: Vec::new(),
         body: Vec::new(),
-        written_out: Vec::new(),
+        unrolled_by: Vec::new(),
         unroll: false,
         concurrent: false,
         nodes: Vec::new(),

@@ -719,7 +719,7 @@ fn convolutions_that_stay_f32_say_so() {
             let inputs = [[1, 3], [1, 4], [4, 3], [4, 4]].map(|shape| file.parameter("", &shape));
             let bias = file.parameter("", &[4]);
             let ports: Vec<_> = inputs.iter().chain([&bias]).collect();
-            let h = file.operation("RNNCell", "opset3", "hidden_size=\"4\"", &ports, &[1, 4]);
+            let h = file.cell("cell", "RNNCell", "", &ports);
             file.result(&h);
         }
         let x = file.parameter("x", &[1, 6, size]);

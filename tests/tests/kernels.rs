@@ -41,27 +41,27 @@ fn generated_c_is_the_interpreter() {
     }
 }
 
-/// Cells whose loops over rows compilers write out in part: with turns that are left over, of every kind of weights, of few sums and of many.
-fn written_out() -> Vec<Subject> {
+/// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of every kind of weights, of few sums and of many.
+fn unrolled_cells() -> Vec<Subject> {
     let of = |arithmetic| Options { arithmetic, ..Options::default() };
     let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
     vec![
-        layer("GRUCell", 90, 48).subject("written_out_gru", of(Arithmetic::F32), false),
-        layer("LSTMCell", 35, 50).subject("written_out_lstm", of(Arithmetic::F32), true),
-        layer("RNNCell", 77, 121).subject("written_out_rnn", of(Arithmetic::F32), false),
-        layer("LSTMCell", 70, 130).subject("written_out_int8", of(Arithmetic::Int8), false),
-        layer("GRUCell", 40, 80).subject("written_out_int16", of(Arithmetic::Int16), false),
+        layer("GRUCell", 90, 48).subject("unrolled_gru", of(Arithmetic::F32), false),
+        layer("LSTMCell", 35, 50).subject("unrolled_lstm", of(Arithmetic::F32), true),
+        layer("RNNCell", 77, 121).subject("unrolled_rnn", of(Arithmetic::F32), false),
+        layer("LSTMCell", 70, 130).subject("unrolled_int8", of(Arithmetic::Int8), false),
+        layer("GRUCell", 40, 80).subject("unrolled_int16", of(Arithmetic::Int16), false),
     ]
 }
 
 #[test]
-fn loops_that_are_written_out_give_the_same_bits() {
-    let subjects = written_out();
+fn unrolled_loops_give_the_same_bits() {
+    let subjects = unrolled_cells();
     let isas = driver::isas();
     for subject in &subjects {
         let bodies = || subject.isas().zip(&subject.compilation.program.bodies);
-        let is_written_out = |body: &Body| body.kernels.iter().any(|kernel| !kernel.written_out.is_empty());
-        let on: Vec<_> = bodies().filter(|(_, body)| is_written_out(body)).map(|((isa, _), _)| isa).collect();
+        let is_unrolled = |body: &Body| body.kernels.iter().any(|kernel| !kernel.unrolled_by.is_empty());
+        let on: Vec<_> = bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
         assert!(!on.contains(&"generic"), "{}", subject.name);
     }
@@ -73,14 +73,14 @@ fn loops_that_are_written_out_give_the_same_bits() {
             .bodies
             .iter()
             .flat_map(|body| &body.kernels)
-            .all(|kernel| kernel.written_out.is_empty())
+            .all(|kernel| kernel.unrolled_by.is_empty())
     );
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     for compiler in driver::c_compilers() {
-        let found = driver::c(&folder("written-out-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
+        let found = driver::c(&folder("unrolled-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
         assert_same(compiler, &expected, &found);
     }
-    let found = driver::rust(&folder("written-out-rust"), &subjects, &["-Copt-level=1"]);
+    let found = driver::rust(&folder("unrolled-rust"), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &expected, &found);
 }
 

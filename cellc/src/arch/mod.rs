@@ -197,6 +197,9 @@ pub struct Isa {
     pub instructions: Option<Instructions>,
 }
 
+/// Turns by which loops are unrolled, or a multiple: LLVM unrolls a loop of so many.
+pub const TURNS: usize = 8;
+
 /// Words of a row of elements that a tile holds, and words of weights of a column; as many columns.
 pub const TILE_WORDS: usize = 16;
 

@@ -241,9 +241,9 @@ pub(super) trait Dialect {
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
-    /// In front of a loop: so many turns of it are written out.
-    fn written_out(&mut self, _turns: usize) {
-        unreachable!("emit: this dialect writes turns out")
+    /// In front of a loop: a compiler unrolls it by so many turns.
+    fn unrolled_by(&mut self, _turns: usize) {
+        unreachable!("emit: this dialect unrolls loops")
     }
     /// At the start of a loop of sums: a window that it reads.
     fn row(&mut self, _window: &Block) {}
@@ -501,7 +501,7 @@ impl Shared {
             chains: &kernel.chains,
             meanwhile: &kernel.meanwhile,
             elements: &kernel.elements,
-            written_out: &kernel.written_out,
+            unrolled_by: &kernel.unrolled_by,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -542,7 +542,7 @@ impl Shared {
             chains: &[],
             meanwhile: &[],
             elements: &[],
-            written_out: &[],
+            unrolled_by: &[],
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -569,8 +569,8 @@ struct Traversal<'a> {
     chains: &'a [Var],
     /// See [`Kernel::meanwhile`].
     meanwhile: &'a [Var],
-    /// See [`Kernel::written_out`].
-    written_out: &'a [(WindowId, usize)],
+    /// See [`Kernel::unrolled_by`].
+    unrolled_by: &'a [(WindowId, usize)],
     /// See [`Kernel::elements`].
     elements: &'a [BufferId],
     windows: Vec<Option<Block>>,
@@ -697,8 +697,8 @@ impl Traversal<'_> {
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
-                    if let Some((_, turns)) = self.written_out.iter().find(|(window, _)| first == Some(*window)) {
-                        dialect.written_out(*turns);
+                    if let Some((_, turns)) = self.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+                        dialect.unrolled_by(*turns);
                     }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);

@@ -625,8 +625,8 @@ pub struct Kernel {
     pub meanwhile: Vec<Var>,
     /// Of the buffers that it alone uses those that are stored as vectors and then read element by element.
     pub elements: Vec<BufferId>,
-    /// Of its loops, by the window of their first walk, those of which a compiler is to write out so many turns at once.
-    pub written_out: Vec<(WindowId, usize)>,
+    /// Of its loops, by the window of their first walk, those that a compiler is to unroll by so many turns.
+    pub unrolled_by: Vec<(WindowId, usize)>,
     /// What it does.
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.

@@ -293,9 +293,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.meanwhile.extend(all);
     }
 
-    /// Says that a compiler is to write out so many turns of the loop whose first walk that is.
-    pub(super) fn written_out(&mut self, walk: &Walk, turns: usize) {
-        self.kernel.written_out.push((walk.window, turns));
+    /// Says that a compiler is to unroll the loop whose first walk that is by so many turns.
+    pub(super) fn unrolled_by(&mut self, walk: &Walk, turns: usize) {
+        self.kernel.unrolled_by.push((walk.window, turns));
     }
 
     /// Says that what the kernel alone uses is stored as vectors and then read element by element.

@@ -627,7 +627,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let (row, walk) = self.builder.stride("row", rows, (between + step - short, step), false);
             let bytes = step * format.encoding(0).element().size();
             if let ([_], Some(at_once)) = (&operands[..], self.plan.turns_at_once(turns, bytes, self.isa())) {
-                self.builder.written_out(&walk, at_once);
+                self.builder.unrolled_by(&walk, at_once);
             }
             let mut walks = vec![walk];
             let mut elements = Vec::new();

@@ -169,8 +169,11 @@ impl TileCycles {
 impl fmt::Display for TileCycles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, by_tiles, by_vectors } = self;
-        write!(f, "{by_tiles} cycles for {}, by vectors {by_vectors}", counted(*rows, "row"))?;
-        if *rows < LEAST_TILE_ROWS { write!(f, ", and fewer than {LEAST_TILE_ROWS} rows") } else { Ok(()) }
+        write!(f, "{by_tiles} cycles for {}, {by_vectors} without", counted(*rows, "row"))?;
+        match *rows < LEAST_TILE_ROWS {
+            true => write!(f, ": fewer than {LEAST_TILE_ROWS} rows"),
+            false => write!(f, ": saves less than a tenth"),
+        }
     }
 }
 

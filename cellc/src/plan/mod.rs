@@ -15,15 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
-use crate::arch::{Arch, Isa};
+use crate::arch::{Arch, Isa, TURNS};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
 
-/// Turns of a loop that are written out together: LLVM writes out a loop of so many.
-pub const TURNS: usize = 8;
-
-/// Turns that are written out at least, where a loop has twice as many (measured: with 16 rows of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in
+/// Turns by which loops of twice as many are unrolled at least (measured: with 16 rows of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in
 /// Rust with AVX-512, with 32 it takes 0.98).
 const LEAST_TURNS: usize = 32;
 
@@ -212,9 +209,35 @@ impl ProductPlan {
         isa.rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
     }
 
-    /// How many of the turns of a loop over rows, each of which reads so many bytes, are written out at once, if several are: in eights, as few as put
-    /// loads [apart](Isa::load_distance), [`LEAST_TURNS`] at least, and such that none are left where that is possible. Two times at least, as compilers
-    /// take what does not change, the elements, out of what is no loop.
+    /// On which instruction sets loops over rows are unrolled by several, and by how many at most.
+    fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
+        let Product { rows, together, .. } = self.product;
+        let most = |isa: &Isa| {
+            let phases = Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
+            let of_phase = |phase| {
+                let size = self.product.format.encoding(0).element().size();
+                let bytes = |panels: &Panels| self.product.row_of(phase, panels.columns, 0).1 * size;
+                let turns = self.product.packed_rows(phase);
+                self.panels.iter().filter_map(|panels| self.turns_at_once(turns, bytes(panels), isa)).max()
+            };
+            phases.filter_map(of_phase).max()
+        };
+        let is_alone = |at: usize| rows == 1 || together == 1 || self.rows_at_once[at] == 1;
+        let found = isas.iter().enumerate().filter(|(at, _)| is_alone(*at));
+        let found: Vec<_> = found.filter_map(|(_, (isa, _))| Some((isa.name, most(isa)?))).collect();
+        let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+        let most = found.iter().map(|(_, most)| *most).max()?;
+        // see `emit::rust::turns`
+        let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
+        Some(format!(
+            "{}: {language}loops take up to {most} rows of weights a turn: faster where weights are in the L2 cache",
+            names.join(", ")
+        ))
+    }
+
+    /// By how many turns a loop of so many over rows, each of which reads so many bytes, is unrolled, if it is: in eights, as few as put loads
+    /// [apart](Isa::load_distance), [`LEAST_TURNS`] at least, and such that none are left where that is possible. At least two turns remain: where there is no
+    /// loop, compilers load all elements in front of the loop over panels.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
         // without one instruction for products and sum, four bytes take so many that loads are no limit, and compilers add up pairs of 16 bits in another
         // order, in far more registers than there are
@@ -558,7 +581,7 @@ pub struct ProductPlan {
     pub biases: usize,
     /// Whether the loops over rows are unrolled.
     pub unroll: bool,
-    /// Whether loops over rows take so many at once that [loads are apart](Isa::load_distance).
+    /// Whether loops over rows are unrolled by so many that [loads are apart](Isa::load_distance).
     pub loads_apart: bool,
     /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
     /// the cache.
@@ -871,14 +894,10 @@ fn plan_product(
         Unroll::None => "loops kept: asked for".to_string(),
     });
     let bytes = packed_bytes(format, weights, biases);
-    let distance = isas.iter().map(|(isa, _)| isa.load_distance).max().filter(|distance| *distance > 0);
     // other formats are unpacked, which takes longer than loads
     let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
     let loads_apart = options.unroll == Unroll::Auto && is_loaded && is_near;
-    if let (Some(distance), true) = (distance, loads_apart) {
-        reasons.push(format!("loads {} KiB apart, by writing out rows: weights from the L2 cache", distance >> 10));
-    }
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
@@ -923,7 +942,7 @@ fn plan_product(
     }
     let input_first = worth.is_ok();
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
-    ProductPlan {
+    let mut plan = ProductPlan {
         product,
         parts: Vec::new(),
         panels,
@@ -941,7 +960,9 @@ fn plan_product(
         rows_at_once,
         tilings,
         reasons,
-    }
+    };
+    plan.reasons.extend(plan.unrolled_rows(isas));
+    plan
 }
 
 /// Columns of a full panel where one row is computed at a time and panels cover `units`, and why.

@@ -506,9 +506,9 @@ impl Dialect for C<'_> {
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
     }
 
-    fn written_out(&mut self, turns: usize) {
+    fn unrolled_by(&mut self, turns: usize) {
         let upper = self.prefix.to_ascii_uppercase();
-        self.line(&format!("{upper}_WRITTEN_OUT({turns})"));
+        self.line(&format!("{upper}_UNROLL({turns})"));
     }
 
     fn row(&mut self, window: &Block) {

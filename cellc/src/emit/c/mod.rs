@@ -147,7 +147,7 @@ impl CFile<'_> {
             ("headers", headers.iter().map(included).collect()),
             when("outlined", code.contains("_OUTLINED ")),
             when("rows", code.contains("_ROW(")),
-            when("written out", code.contains("_WRITTEN_OUT(")),
+            when("unrolled", code.contains("_UNROLL(")),
             when("called", self.isas.iter().any(|(isa, _)| isa.calls)),
             ("attributes", self.special().filter(|isa| !isa.c_features.is_empty()).map(attributes).collect()),
         ];

@@ -28,8 +28,8 @@ impl RustFile<'_> {
     /// The module of an instruction set.
     pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> String {
         let Spelled { isa, fused_by, body } = *spelled;
-        let written_out = turns::written_out(body.body);
-        let body = BodyRef { program: body.program, body: &written_out };
+        let unrolled_by = turns::unrolled_by(body.body);
+        let body = BodyRef { program: body.program, body: &unrolled_by };
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),

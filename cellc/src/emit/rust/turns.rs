@@ -1,30 +1,30 @@
-//! Loops of which several turns are written out. No attribute asks rustc for that: it writes out loops that are short, so several of them make a turn of a
-//! longer one.
+//! Loops that are unrolled by several turns. No attribute asks rustc for that, but it unrolls loops of few turns. So several of those make one turn of a longer
+//! loop.
 
+use crate::arch::TURNS;
 use crate::kernel::{Body, Expr, LaneOp, Place, Stmt, Walk, WindowId};
-use crate::plan::TURNS;
 
 /// The body with such loops.
-pub(super) fn written_out(body: &Body) -> Body {
+pub(super) fn unrolled_by(body: &Body) -> Body {
     let mut body = body.clone();
-    for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.written_out.is_empty()) {
-        let turns = std::mem::take(&mut kernel.written_out);
-        let mut scope = WriteOut { turns, windows: windows(&kernel.body) };
+    for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
+        let turns = std::mem::take(&mut kernel.unrolled_by);
+        let mut scope = Unrolling { turns, windows: windows(&kernel.body) };
         kernel.body = scope.block(std::mem::take(&mut kernel.body));
     }
     body
 }
 
-/// Vectors to which a turn adds up to which LLVM writes out twice as many turns.
+/// Sums of a turn up to which LLVM unrolls loops of twice as many turns.
 const FEW: usize = 4;
 
-struct WriteOut {
+struct Unrolling {
     turns: Vec<(WindowId, usize)>,
     /// How many there are.
     windows: usize,
 }
 
-impl WriteOut {
+impl Unrolling {
     fn block(&mut self, body: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = Vec::new();
         for stmt in body {
@@ -33,7 +33,7 @@ impl WriteOut {
                     let of_walk = |(window, _): &&(WindowId, usize)| walks.first().is_some_and(|w| w.window == *window);
                     match self.turns.iter().find(of_walk) {
                         Some(_) if is_taken_apart(&body) => out.push(Stmt::For { count, turn, backwards, walks, body }),
-                        Some(&(_, turns)) => out.extend(self.written_out(count, turns, &walks, &body)),
+                        Some(&(_, turns)) => out.extend(self.unrolled_by(count, turns, &walks, &body)),
                         None => {
                             let body = self.block(body);
                             out.push(Stmt::For { count, turn, backwards, walks, body });
@@ -54,8 +54,8 @@ impl WriteOut {
         out
     }
 
-    /// A loop of so many turns, of which so many are written out.
-    fn written_out(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
+    /// A loop of so many turns, unrolled by so many.
+    fn unrolled_by(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
         let sums = body.iter().filter(|stmt| matches!(stmt, Stmt::Set { .. })).count();
         let each = if sums <= FEW && turns.is_multiple_of(2 * TURNS) { 2 * TURNS } else { TURNS };
         let part = |of: &[Place], first: usize, count: usize| {
@@ -77,8 +77,11 @@ impl WriteOut {
             .collect();
         let windows: Vec<Place> = wide.iter().map(|walk| walk.window.into()).collect();
         let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each));
-        let why =
-            Stmt::Comment("loops so short are written out, and loads of one instruction are far apart".to_owned());
+        let unrolled = match turns / each {
+            1 => format!("rustc unrolls a loop of {each} turns"),
+            parts => format!("rustc unrolls loops of {each} turns; {parts} of them make one of {turns}"),
+        };
+        let why = Stmt::Comment(format!("{unrolled}: faster where weights are in the L2 cache"));
         let parts = [why].into_iter().chain(parts).collect();
         let long = Stmt::For { count: count / turns, turn: None, backwards: None, walks: wide, body: parts };
         let rest = (count % turns > 0).then(|| {
