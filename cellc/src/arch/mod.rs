@@ -142,8 +142,8 @@ pub struct Isa {
     /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
     /// as there are registers for, and each pass has text of its own.
     pub pass: usize,
-    /// How far apart two loads of one instruction are at least in a loop over weights from the second level of the cache, in bytes, as compilers write out
-    /// so many turns of it; 0: they are neighbours.
+    /// How far apart two loads of one instruction are at least in a loop over weights from the second level of the cache, in bytes, as compilers unroll it
+    /// by so many turns; 0: they are neighbours.
     pub load_distance: usize,
     /// Whether it multiplies and adds with one rounding.
     pub fma: bool,

@@ -806,6 +806,9 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         if !parts.is_empty() {
             (whole.weights, whole.biases, whole.parts) = (0, 0, parts);
             whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
+            whole
+                .reasons
+                .extend(whole.parts.iter().filter_map(|part| part.unrolled_rows(&isas)).collect::<BTreeSet<_>>());
         }
         Some(whole)
     };
@@ -961,7 +964,9 @@ fn plan_product(
         tilings,
         reasons,
     };
-    plan.reasons.extend(plan.unrolled_rows(isas));
+    if !in_parts {
+        plan.reasons.extend(plan.unrolled_rows(isas));
+    }
     plan
 }
 

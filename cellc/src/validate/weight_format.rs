@@ -120,7 +120,7 @@ impl Validation<'_> {
 
     /// Where weights are given at run time, depthwise convolutions stay f32.
     pub(super) fn beside_given_weights(&mut self) {
-        fn each<'n>(nodes: &'n mut [ValidNode], found: &mut Vec<(String, &'static str)>) {
+        fn each(nodes: &mut [ValidNode], found: &mut Vec<(String, &'static str)>) {
             for ValidNode { op, name, .. } in nodes {
                 match op {
                     ValidOp::Convolve(of) if of.is_depthwise() => {

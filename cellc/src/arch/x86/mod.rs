@@ -146,8 +146,8 @@ pub static X86_64: Arch = Arch {
     begin: 0,
 };
 
-/// Zen 5 fetches ahead for every load instruction that moves by less than some 8 KiB from turn to turn, and is slowed down by that where weights are in the
-/// second level: with such turns an LSTM of 128 units takes 0.7 of the time in Rust, and with AVX2 in C, and a GRU 0.84 with AVX2 and 0.97 with AVX-512.
+/// Zen 5 prefetches for every load instruction that moves by less than some 8 KiB from turn to turn, and is slowed down by that where weights are in the second
+/// level: with turns so long an LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and 0.96 with AVX-512.
 const LOAD_DISTANCE: usize = 8 << 10;
 
 /// AVX2 with FMA and F16C, which came before both.

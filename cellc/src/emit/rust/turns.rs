@@ -84,7 +84,7 @@ impl Unrolling {
         let why = Stmt::Comment(format!("{unrolled}: faster where weights are in the L2 cache"));
         let parts = [why].into_iter().chain(parts).collect();
         let long = Stmt::For { count: count / turns, turn: None, backwards: None, walks: wide, body: parts };
-        let rest = (count % turns > 0).then(|| {
+        let rest = (!count.is_multiple_of(turns)).then(|| {
             let all: Vec<_> = walks.iter().map(|walk| walk.of).collect();
             part(&all, count - count % turns, count % turns)
         });
