@@ -922,6 +922,12 @@ fn inspect_compares_arithmetics() {
             .clone();
         assert!(table.contains(&format!("{what}: f32")) && table.contains("is the fastest there"), "{table}");
     }
+    // f32 has no body for an instruction set that multiplies integers
+    for arithmetic in ["int16", "int8"] {
+        let done = place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--arithmetic", arithmetic]);
+        let table = done.succeeded().stdout.clone();
+        assert!(table.contains("on avx512_vnni, cycles") && table.contains("is the fastest there"), "{table}");
+    }
     // of weights that are not known nothing is said
     let table = place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
     assert!(!table.contains("In each arithmetic"), "{table}");

@@ -73,7 +73,10 @@ pub struct Arch {
 pub struct Costs {
     /// Bytes of the first level of the cache that a panel may take.
     pub first_level: usize,
-    /// Bytes of weights from which on they are walked in alternating order.
+    /// The fewest and the most bytes of weights of which, in alternating order, the first level holds a good part but not all, if a panel has at most the
+    /// fewest; zeros: none is walked so for its sake.
+    pub alternate_near: [usize; 2],
+    /// Bytes of weights from which on they are walked in alternating order for the second level.
     pub alternate_from: usize,
     /// Bytes of weights of which, in that order, the second level still holds a good part.
     pub partly_near: usize,
@@ -248,6 +251,8 @@ pub struct RustSums {
     pub dot_pairs: &'static str,
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads).
     pub dot_quads: &'static str,
+    /// [`WrappingAdd`](crate::kernel::LaneOp::WrappingAdd); empty where no sum is added up in parts.
+    pub add: &'static str,
     /// Loads pairs of bytes.
     pub load: &'static str,
     /// [`FromSigned`](crate::kernel::LaneOp::FromSigned).
@@ -565,6 +570,7 @@ static ONE_LANE: Arch = Arch {
     own: 8,
     line: 16,
     costs: Costs {
+        alternate_near: [0, 0],
         most_rows: 2,
         most_channels: 5,
         most_sums: 3,
@@ -604,7 +610,15 @@ pub static WASM32: Arch = Arch {
     alignment: 16,
     // eight columns
     line: 32,
-    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 24, late_apart: 0, ..X86_64.costs },
+    costs: Costs {
+        alternate_near: [0, 0],
+        most_channels: 5,
+        most_sums: 3,
+        most_shared: 16,
+        most_at_once: 24,
+        late_apart: 0,
+        ..X86_64.costs
+    },
     ..X86_64
 };
 

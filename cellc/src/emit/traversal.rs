@@ -293,7 +293,8 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
         LaneOp::And => "and",
         LaneOp::Or => "or",
         LaneOp::Xor => "xor",
-        LaneOp::WrappingAdd | LaneOp::WrappingSub | LaneOp::ShiftRight(_) => {
+        LaneOp::WrappingAdd => "wrapping_add",
+        LaneOp::WrappingSub | LaneOp::ShiftRight(_) => {
             unreachable!("emit: integer arithmetic on several lanes stands in functions only")
         }
     }

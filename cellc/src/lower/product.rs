@@ -445,7 +445,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let len = product.row_of(phase, panels.columns, 0).1 / product.abreast;
         let operations = words.map_or(&[LaneOp::MulAdd][..], |words| words.operations);
         let count = words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase)));
-        let chains = product.chains(phase);
+        let sums = parts.iter().filter(|part| takes_part(part)).count() * operands.len();
+        let chains = self.plan.chains(phase, sums, self.isa());
         let name = suffix(phase);
         if let ([part], 1) = (parts, len)
             && self.chains_are_lanes(chains)
@@ -469,7 +470,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     }
                     match words {
                         Some(words) => {
-                            let start = self.start(panels, phase, weights, part).filter(|_| words.is_unsigned);
+                            let start = self.start(panels, phase, weights, part);
+                            let start = start.filter(|_| words.is_unsigned && chain == 0);
                             self.builder.integer_sum(body, &name, part.lanes, start)
                         }
                         None => self.builder.accumulator(body, &name, part.lanes, Expr::f32(0.0, part.lanes)),
@@ -650,9 +652,19 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let rest: Vec<Vec<_>> = operands.iter().map(|parts| parts.iter().map(|of| of.at(done)).collect()).collect();
         let statements = turn(self, rows.at(packed(done)), &rest, count - done);
         body.extend(statements);
+        if integers && let Some((first, others)) = accumulators.split_first() {
+            for (sum, chain) in others.iter().flat_map(|chain| first.iter().zip(chain)) {
+                for (&var, &chain) in sum.2.iter().zip(&chain.2) {
+                    let added = op(LaneOp::WrappingAdd, vec![Expr::Var(var), Expr::Var(chain)]);
+                    body.push(Stmt::Set { var, value: added });
+                }
+            }
+        }
         let sum = |row: usize, part: usize| {
-            let sum = added(&accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect::<Vec<_>>());
-            if integers { op(LaneOp::FromSigned, vec![sum]) } else { sum }
+            if integers {
+                return op(LaneOp::FromSigned, vec![Expr::Var(accumulators[0][part].2[row])]);
+            }
+            added(&accumulators.iter().map(|all| Expr::Var(all[part].2[row])).collect::<Vec<_>>())
         };
         let row = |row: usize| {
             let mut taking_part = 0..;

@@ -209,22 +209,38 @@ impl ProductPlan {
         isa.rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
     }
 
+    /// In how many chains each of so many sums is added up side by side. The order of integers is free: as many as hide the latency of one instruction
+    /// for products and sum, as far as there are registers.
+    pub fn chains(&self, phase: Phase, sums: usize, isa: &Isa) -> usize {
+        let is_one = self.product.format.is_of_integers() && isa.unsigned_quads && self.product.abreast == 1;
+        let most = self.product.packed_rows(phase);
+        let fits = |chains: &usize| is_one && *chains <= most && chains * sums <= isa.integer_registers * 3 / 4;
+        let hides = |chains: &usize| chains / 2 * sums < 8;
+        [4, 2].into_iter().find(|chains| fits(chains) && hides(chains)).unwrap_or(self.product.chains(phase))
+    }
+
     /// On which instruction sets loops over rows are unrolled by several, and by how many at most.
     fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let Product { rows, together, .. } = self.product;
-        let most = |isa: &Isa| {
-            let phases = Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
-            let of_phase = |phase| {
-                let size = self.product.format.encoding(0).element().size();
-                let bytes = |panels: &Panels| self.product.row_of(phase, panels.columns, 0).1 * size;
-                let turns = self.product.packed_rows(phase);
-                self.panels.iter().filter_map(|panels| self.turns_at_once(turns, bytes(panels), isa)).max()
+        let size = self.product.format.encoding(0).element().size();
+        let most = |at: usize, isa: &Isa| {
+            let of_panels = |phase: Phase, panels: &Panels, tiling: &Tiling| {
+                let vectors = tiling.most_vectors();
+                let chains = self.chains(phase, vectors * self.product.active(phase), isa);
+                let (rows, bytes) =
+                    (self.turn_rows(chains, isa), self.product.row_of(phase, panels.columns, 0).1 * size);
+                Some(rows * self.turns_at_once(self.product.packed_rows(phase) / rows, rows * bytes, isa)?)
             };
+            let of_phase = |phase| {
+                let panels = self.panels.iter().zip(&self.tilings[at]);
+                panels.filter_map(|(panels, tiling)| of_panels(phase, panels, tiling)).max()
+            };
+            let phases = Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
             phases.filter_map(of_phase).max()
         };
         let is_alone = |at: usize| rows == 1 || together == 1 || self.rows_at_once[at] == 1;
         let found = isas.iter().enumerate().filter(|(at, _)| is_alone(*at));
-        let found: Vec<_> = found.filter_map(|(_, (isa, _))| Some((isa.name, most(isa)?))).collect();
+        let found: Vec<_> = found.filter_map(|(at, (isa, _))| Some((isa.name, most(at, isa)?))).collect();
         let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
         let most = found.iter().map(|(_, most)| *most).max()?;
         // see `emit::rust::turns`
@@ -392,6 +408,12 @@ impl Product {
         }
     }
 
+    /// What the packed weights of so many columns take.
+    fn weight_bytes(&self, columns: usize) -> usize {
+        let weights = |phase| self.packed_rows(phase) * self.active(phase) * columns;
+        Phase::ALL.into_iter().map(weights).sum::<usize>() * self.format.encoding(0).element().size()
+    }
+
     /// The most chains that a phase has, and the most sums.
     fn widest(&self) -> (usize, usize) {
         let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
@@ -554,6 +576,16 @@ pub enum Tiling {
     /// The lanes of neighbouring sums as one run, for panels that are no multiple of a vector; the pointwise part works
     /// on stored gates. Sums that share their phases form a run.
     Runs,
+}
+
+impl Tiling {
+    /// The vectors of the widest pass.
+    fn most_vectors(&self) -> usize {
+        match self {
+            Self::Columns(passes) => passes.iter().map(Vec::len).max().unwrap_or(1),
+            Self::Runs => 1,
+        }
+    }
 }
 
 /// How a reason starts for which two threads do not share a product.
@@ -916,12 +948,14 @@ fn plan_product(
         let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         let by_tiles = tuning.rows_at_once.map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
         let in_tiles = !in_parts && product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
+        // h terms of a sequence wait for the step before
+        let of = if product.steps > 1 { "x terms of " } else { "" };
         let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
         if several && in_tiles {
-            reasons.push(format!("{}: {} at once, in tiles", isa.name, counted(rows, "row")));
+            reasons.push(format!("{}: {of}{} at once, in tiles", isa.name, counted(rows, "row")));
         } else if several && tuning.rows_at_once.is_none() {
             let rows = counted(rows, "row");
-            reasons.push(format!("{}: {rows} at once, {cycles:.1} cycles for a row of a panel", isa.name));
+            reasons.push(format!("{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel", isa.name));
         }
         if several && !in_tiles && !in_parts && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
@@ -933,11 +967,18 @@ fn plan_product(
     if tuning.rows_at_once.is_some() && several {
         reasons.push(format!("rows at once: {}, asked for", rows_at_once[0]));
     }
-    let alternate = tuning.alternate.unwrap_or(bytes > arch.costs.alternate_from);
+    let [fewest, most] = arch.costs.alternate_near;
+    let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
+    // a step has to remember the order: a cell that is a function of its inputs alone is to stay one
+    let remembers = product.steps > 1 || product.format.is_of_integers();
+    let first_level =
+        remembers && (fewest..=most).contains(&bytes) && panels.iter().filter(|p| p.count > 1).all(is_short);
+    let alternate = tuning.alternate.unwrap_or(first_level || bytes > arch.costs.alternate_from);
     let snake = product.recurs() && product.rows == 1 && panels.iter().any(|p| p.count > 1) && alternate;
     if snake {
         reasons.push(match tuning.alternate {
             Some(_) => "panels in alternating order: asked for".to_string(),
+            None if first_level => "panels in alternating order: the L1 cache holds a part of the weights".to_string(),
             None => {
                 format!("panels in alternating order: more than {} KiB of weights", arch.costs.alternate_from >> 10)
             }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{kernels, layers, layers_by_value, operand};
+use crate::arch::Isa;
 use crate::compile::{self, Compilation};
 use crate::model::{ValidModel, ValidNode, ValidOp};
 use crate::options::{Arithmetic, Options, WeightFormat};
@@ -155,7 +156,10 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
     let options = Options { arithmetic, arithmetic_of: Vec::new(), weight_format, ..given.clone() };
     let plan = plan(model, &options);
     let program = compile::program(model, &plan);
-    let Some(at) = plan.isas.iter().position(|(own, _)| own.name == isa) else { return Vec::new() };
+    // a file that multiplies no integers has no body for what only they use: its machines run what that extends
+    let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);
+    let place = |isa| plan.isas.iter().position(|(own, _)| own.name == isa);
+    let Some(at) = std::iter::once(isa).chain(extended).find_map(place) else { return Vec::new() };
     let (isa, body) = (plan.isas[at].0, program.body(at));
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));

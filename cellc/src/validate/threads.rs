@@ -24,12 +24,13 @@ impl Validation<'_> {
                     Some(name),
                     format!("two threads cannot share {name:?}, a loop: they would have to synchronise at every step"),
                 ),
-                ValidOp::Cell(cell) if cell.sequence.is_some() => refuse(
-                    Some(name),
-                    format!(
-                        "two threads cannot share {name:?}, a sequence: they would have to synchronise at every step"
-                    ),
-                ),
+                ValidOp::Cell(cell) if cell.sequence.is_some() => {
+                    let why = match cell.steps() {
+                        1 => "even one of one step: cells alone have code for it",
+                        _ => "they would have to synchronise at every step",
+                    };
+                    refuse(Some(name), format!("two threads cannot share {name:?}, a sequence: {why}"));
+                }
                 ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
                     Some(name),
                     format!(

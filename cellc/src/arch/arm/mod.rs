@@ -195,6 +195,7 @@ const SUMS: RustSums = RustSums {
     dot_pairs: "dot_pairs_4",
     dot_quads: "dot_quads_4",
     load: "pairs_of_bytes_4",
+    add: "",
     from_signed: "from_signed_4",
 };
 
@@ -230,7 +231,15 @@ pub static AARCH64: Arch = Arch {
     c_baseline_refused: ("", ""),
     rust_struct: "",
     alignment: 16,
-    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 48, late_apart: 0, ..X86_64.costs },
+    costs: Costs {
+        alternate_near: [0, 0],
+        most_channels: 5,
+        most_sums: 3,
+        most_shared: 16,
+        most_at_once: 48,
+        late_apart: 0,
+        ..X86_64.costs
+    },
     instructions: Some(work::AARCH64),
     c_compiler: &["aarch64-linux-gnu-gcc"],
     // the widest cores

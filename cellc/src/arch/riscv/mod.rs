@@ -105,7 +105,15 @@ pub static RISCV64: Arch = Arch {
     alignment: 8,
     // one vector
     line: 64,
-    costs: Costs { most_channels: 5, most_sums: 3, most_shared: 16, most_at_once: 48, late_apart: 0, ..X86_64.costs },
+    costs: Costs {
+        alternate_near: [0, 0],
+        most_channels: 5,
+        most_sums: 3,
+        most_shared: 16,
+        most_at_once: 48,
+        late_apart: 0,
+        ..X86_64.costs
+    },
     ..ONE_LANE
 };
 

@@ -188,6 +188,7 @@ impl Dialect for Rust {
             match (operation, self.sums_on(ty.lanes)) {
                 (O::DotPairs, Some(own)) => return self.helper(own.dot_pairs, &join(args)),
                 (O::DotQuads | O::DotUnsignedQuads, Some(own)) => return self.helper(own.dot_quads, &join(args)),
+                (O::WrappingAdd, Some(own)) => return self.helper(own.add, &join(args)),
                 (O::FromSigned, Some(own)) => {
                     let sum = join(args);
                     let sum = if self.in_vectors.contains(&sum) { sum } else { self.helper(own.begin, &sum).text };

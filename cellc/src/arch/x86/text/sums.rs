@@ -59,6 +59,13 @@ fn pairs_of_bytes_4<const N: usize>(from: &[[u8; 2]; N], at: usize) -> [f32; 4] 
     ]
 }
 
+//: add_sums_16
+/// The sum of two, wrapping.
+#[attribute]
+fn add_sums_16(a: core::arch::x86_64::__m512i, b: core::arch::x86_64::__m512i) -> core::arch::x86_64::__m512i {
+    core::arch::x86_64::_mm512_add_epi32(a, b)
+}
+
 //: from_signed_16
 /// The numbers in two's complement, rounded to f32.
 #[attribute]
@@ -82,6 +89,13 @@ fn from_signed_16(sum: core::arch::x86_64::__m512i) -> [f32; 16] {
     ]
 }
 
+//: add_sums_8
+/// The sum of two, wrapping.
+#[attribute]
+fn add_sums_8(a: core::arch::x86_64::__m256i, b: core::arch::x86_64::__m256i) -> core::arch::x86_64::__m256i {
+    core::arch::x86_64::_mm256_add_epi32(a, b)
+}
+
 //: from_signed_8
 /// The numbers in two's complement, rounded to f32.
 #[attribute]
@@ -96,6 +110,13 @@ fn from_signed_8(sum: core::arch::x86_64::__m256i) -> [f32; 8] {
             f32::from_bits(core::arch::x86_64::_mm_extract_epi32::<2>(second) as u32),
                 f32::from_bits(core::arch::x86_64::_mm_extract_epi32::<3>(second) as u32),
     ]
+}
+
+//: add_sums_4
+/// The sum of two, wrapping.
+#[attribute]
+fn add_sums_4(a: core::arch::x86_64::__m128i, b: core::arch::x86_64::__m128i) -> core::arch::x86_64::__m128i {
+    core::arch::x86_64::_mm_add_epi32(a, b)
 }
 
 //: from_signed_4

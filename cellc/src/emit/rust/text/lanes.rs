@@ -336,6 +336,16 @@ fn from_signed<const L: usize>(bits: [u32; L]) -> [f32; L] {
     a
 }
 
+//: wrapping_add
+/// a + b.
+#[inline]
+fn wrapping_add<const L: usize>(mut a: [u32; L], b: [u32; L]) -> [u32; L] {
+    for (a, b) in a.iter_mut().pairs(&b) {
+        *a = a.wrapping_add(*b);
+    }
+    a
+}
+
 //: dot_pairs
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
 #[inline]
