@@ -8,7 +8,8 @@ use std::process::Command;
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
-use cellc::{Arithmetic, Language, Options, Unroll};
+use cellc::internals::plan::Phase;
+use cellc::{Arithmetic, Isa, Language, Options, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::subject::{Subject, assert_same, bits};
 use cellc_tests::tiled::{Layer, values};
@@ -50,7 +51,11 @@ fn unrolled_cells() -> Vec<Subject> {
         layer("LSTMCell", 35, 50).subject("unrolled_lstm", of(Arithmetic::F32), true),
         layer("RNNCell", 77, 121).subject("unrolled_rnn", of(Arithmetic::F32), false),
         layer("LSTMCell", 70, 130).subject("unrolled_int8", of(Arithmetic::Int8), false),
-        layer("GRUCell", 40, 80).subject("unrolled_int16", of(Arithmetic::Int16), false),
+        Layer { attributes: r#"linear_before_reset="true""#, ..layer("GRUCell", 24, 129) }.subject(
+            "unrolled_int16",
+            of(Arithmetic::Int16),
+            false,
+        ),
     ]
 }
 
@@ -64,6 +69,12 @@ fn unrolled_loops_give_the_same_bits() {
         let on: Vec<_> = bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
         assert!(!on.contains(&"generic"), "{}", subject.name);
+        // integers are walked in alternating order too, in chains; the step after the first walks backwards
+        let plan = &subject.compilation.plan.products[0];
+        let of_integers = subject.compilation.options.arithmetic != Arithmetic::F32;
+        assert_eq!(plan.snake, of_integers, "{}", subject.name);
+        let in_chains = |(isa, _): &(&'static Isa, bool)| plan.chains(Phase::Hidden, 4, isa) > 1;
+        assert_eq!(subject.compilation.plan.isas.iter().any(in_chains), of_integers, "{}", subject.name);
     }
     let layer = Layer { kind: "GRUCell", attributes: "", rows: 1, inputs: 90, units: 48 };
     let kept = layer.subject("kept", Options { unroll: Unroll::None, ..Options::default() }, false);
