@@ -243,7 +243,7 @@ impl ProductPlan {
         let found: Vec<_> = found.filter_map(|(at, (isa, _))| Some((isa.name, most(at, isa)?))).collect();
         let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
         let most = found.iter().map(|(_, most)| *most).max()?;
-        // see `emit::rust::turns`
+        // see `emit::rust::unroll`
         let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
         Some(format!(
             "{}: {language}loops take up to {most} rows of weights a turn: faster where weights are in the L2 cache",

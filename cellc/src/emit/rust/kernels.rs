@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
 use super::types::{attribute, cfg, none_of};
-use super::{RustFile, lanes, tuple, turns};
+use super::{RustFile, lanes, tuple, unroll};
 use crate::arch::{GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
@@ -28,8 +28,8 @@ impl RustFile<'_> {
     /// The module of an instruction set.
     pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> String {
         let Spelled { isa, fused_by, body } = *spelled;
-        let unrolled_by = turns::unrolled_by(body.body);
-        let body = BodyRef { program: body.program, body: &unrolled_by };
+        let unrolled = unroll::unrolled(body.body);
+        let body = BodyRef { program: body.program, body: &unrolled };
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),

@@ -10,8 +10,8 @@ mod lints;
 mod pool;
 mod steps;
 mod surface;
-mod turns;
 mod types;
+mod unroll;
 
 use std::ops::Deref;
 

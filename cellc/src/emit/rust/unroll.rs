@@ -5,7 +5,7 @@ use crate::arch::TURNS;
 use crate::kernel::{Body, Expr, LaneOp, Place, Stmt, Walk, WindowId};
 
 /// The body with such loops.
-pub(super) fn unrolled_by(body: &Body) -> Body {
+pub(super) fn unrolled(body: &Body) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
         let turns = std::mem::take(&mut kernel.unrolled_by);
