@@ -927,6 +927,8 @@ fn inspect_compares_arithmetics() {
         let done = place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--arithmetic", arithmetic]);
         let table = done.succeeded().stdout.clone();
         assert!(table.contains("on avx512_vnni, cycles") && table.contains("is the fastest there"), "{table}");
+        // that of h, and the order of the panels
+        assert!(table.contains("state          516 bytes"), "{table}");
     }
     // of weights that are not known nothing is said
     let table = place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();

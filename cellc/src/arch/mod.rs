@@ -559,6 +559,17 @@ pub static SOFT: Isa = Isa {
 /// One lane, with nothing that is not in the language.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };
 
+/// What code costs where vectors have four lanes or so.
+static FOUR_LANES: Costs = Costs {
+    alternate_near: [0, 0],
+    most_channels: 5,
+    most_sums: 3,
+    most_shared: 16,
+    most_at_once: 48,
+    late_apart: 0,
+    ..X86_64.costs
+};
+
 /// What targets of one lane have in common: four columns are a unit, for which there is no cache.
 static ONE_LANE: Arch = Arch {
     isas: &[],
@@ -610,15 +621,7 @@ pub static WASM32: Arch = Arch {
     alignment: 16,
     // eight columns
     line: 32,
-    costs: Costs {
-        alternate_near: [0, 0],
-        most_channels: 5,
-        most_sums: 3,
-        most_shared: 16,
-        most_at_once: 24,
-        late_apart: 0,
-        ..X86_64.costs
-    },
+    costs: Costs { most_at_once: 24, ..FOUR_LANES },
     ..X86_64
 };
 

@@ -127,7 +127,8 @@ impl Contents<'_> {
     /// What differs in all texts of both languages: names and sizes.
     pub(super) fn names_and_sizes(&self) -> Vec<Word> {
         let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
-        let state = block + self.interface.variables.iter().map(Field::len).sum::<usize>();
+        let variables = self.interface.variables.iter().map(Field::len).sum::<usize>();
+        let state = block + variables + usize::from(self.interface.alternates);
         vec![
             ("TYPE_NAME", self.interface.type_name.clone()),
             ("FUNCTION", self.interface.function.clone()),

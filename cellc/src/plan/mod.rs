@@ -969,7 +969,7 @@ fn plan_product(
     }
     let [fewest, most] = arch.costs.alternate_near;
     let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
-    // a step has to remember the order: a cell that is a function of its inputs alone is to stay one
+    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
     let remembers = product.steps > 1 || product.format.is_of_integers();
     let first_level =
         remembers && (fewest..=most).contains(&bytes) && panels.iter().filter(|p| p.count > 1).all(is_short);

@@ -264,11 +264,9 @@ impl Report {
             state: valid.states.iter().find(|pair| pair.result == i).map(|pair| pair.parameter),
         });
         let outputs = outputs.collect();
-        let held = inputs.iter().filter(|input| input.role == InputRole::State).map(|input| &input.shape);
-        let held = held.chain(variables.iter().map(|variable| &variable.shape));
         let mut read = (0, 0);
         count_layers(model, &mut read);
-        let state_bytes = held.map(|shape| bytes(shape.iter().product())).sum::<u64>();
+        let state_bytes = compilation.estimate.state_bytes;
         let block_bytes = bytes(interface.block_len);
         let files = compilation.emit(&interface.function);
         let source = files.iter().filter(|file| !file.name.ends_with(".bin"));

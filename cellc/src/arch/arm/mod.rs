@@ -5,8 +5,8 @@ mod work;
 use crate::kernel::Element;
 
 use super::{
-    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, RustSums,
-    SCALAR, SCALAR_FMA, SOFT, X86_64,
+    Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE,
+    RustSums, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -231,15 +231,7 @@ pub static AARCH64: Arch = Arch {
     c_baseline_refused: ("", ""),
     rust_struct: "",
     alignment: 16,
-    costs: Costs {
-        alternate_near: [0, 0],
-        most_channels: 5,
-        most_sums: 3,
-        most_shared: 16,
-        most_at_once: 48,
-        late_apart: 0,
-        ..X86_64.costs
-    },
+    costs: FOUR_LANES,
     instructions: Some(work::AARCH64),
     c_compiler: &["aarch64-linux-gnu-gcc"],
     // the widest cores

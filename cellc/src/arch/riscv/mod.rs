@@ -2,7 +2,7 @@
 
 mod work;
 
-use super::{Arch, CVector, Condition, Costs, Detection, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT, X86_64};
+use super::{Arch, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT};
 
 /// What tells gcc how to compile for it.
 const C_TUNING: &str = "\
@@ -105,15 +105,7 @@ pub static RISCV64: Arch = Arch {
     alignment: 8,
     // one vector
     line: 64,
-    costs: Costs {
-        alternate_near: [0, 0],
-        most_channels: 5,
-        most_sums: 3,
-        most_shared: 16,
-        most_at_once: 48,
-        late_apart: 0,
-        ..X86_64.costs
-    },
+    costs: FOUR_LANES,
     ..ONE_LANE
 };
 
