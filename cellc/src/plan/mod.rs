@@ -219,35 +219,50 @@ impl ProductPlan {
         [4, 2].into_iter().find(|chains| fits(chains) && hides(chains)).unwrap_or(self.product.chains(phase))
     }
 
+    /// The instruction sets on which a number that follows from a phase is known, where one row is multiplied at a time, and the largest.
+    fn on_isas(
+        &self,
+        isas: &[(&'static Isa, bool)],
+        number: impl Fn(usize, &Isa, Phase) -> Option<usize>,
+    ) -> Option<(String, usize)> {
+        let Product { rows, together, .. } = self.product;
+        let is_alone = |at: usize| rows == 1 || together == 1 || self.rows_at_once[at] == 1;
+        let phases = || Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
+        let most = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {
+            let most = phases().filter_map(|phase| number(at, isa, phase)).max()?;
+            Some((isa.name, most))
+        };
+        let found: Vec<_> = isas.iter().enumerate().filter(|(at, _)| is_alone(*at)).filter_map(most).collect();
+        let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
+        Some((names.join(", "), found.iter().map(|(_, most)| *most).max()?))
+    }
+
+    /// On which instruction sets sums of integers are added up in chains, and in how many at most.
+    fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
+        let (names, most) = self.on_isas(isas, |at, isa, phase| {
+            let sums = self.tilings[at].iter().map(|tiling| tiling.most_vectors() * self.product.active(phase));
+            let most = sums.map(|sums| self.chains(phase, sums, isa)).max();
+            most.filter(|chains| *chains > 1 && self.product.format.is_of_integers())
+        })?;
+        Some(format!("{names}: each sum is up to {most} sums side by side, which hides the latency of instructions"))
+    }
+
     /// On which instruction sets loops over rows are unrolled by several, and by how many at most.
     fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
-        let Product { rows, together, .. } = self.product;
         let size = self.product.format.encoding(0).element().size();
-        let most = |at: usize, isa: &Isa| {
-            let of_panels = |phase: Phase, panels: &Panels, tiling: &Tiling| {
-                let vectors = tiling.most_vectors();
-                let chains = self.chains(phase, vectors * self.product.active(phase), isa);
-                let (rows, bytes) =
-                    (self.turn_rows(chains, isa), self.product.row_of(phase, panels.columns, 0).1 * size);
-                Some(rows * self.turns_at_once(self.product.packed_rows(phase) / rows, rows * bytes, isa)?)
+        let (names, most) = self.on_isas(isas, |at, isa, phase| {
+            let of_panels = |(panels, tiling): (&Panels, &Tiling)| {
+                let chains = self.chains(phase, tiling.most_vectors() * self.product.active(phase), isa);
+                let rows = self.turn_rows(chains, isa);
+                let bytes = rows * self.product.row_of(phase, panels.columns, 0).1 * size;
+                Some(rows * self.turns_at_once(self.product.packed_rows(phase) / rows, bytes, isa)?)
             };
-            let of_phase = |phase| {
-                let panels = self.panels.iter().zip(&self.tilings[at]);
-                panels.filter_map(|(panels, tiling)| of_panels(phase, panels, tiling)).max()
-            };
-            let phases = Phase::ALL.into_iter().filter(|phase| self.product.active(*phase) > 0);
-            phases.filter_map(of_phase).max()
-        };
-        let is_alone = |at: usize| rows == 1 || together == 1 || self.rows_at_once[at] == 1;
-        let found = isas.iter().enumerate().filter(|(at, _)| is_alone(*at));
-        let found: Vec<_> = found.filter_map(|(at, (isa, _))| Some((isa.name, most(at, isa)?))).collect();
-        let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
-        let most = found.iter().map(|(_, most)| *most).max()?;
+            self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
+        })?;
         // see `emit::rust::unroll`
         let language = if self.product.format == WeightFormat::Int16 { "in C " } else { "" };
         Some(format!(
-            "{}: {language}loops take up to {most} rows of weights a turn: faster where weights are in the L2 cache",
-            names.join(", ")
+            "{names}: {language}loops over rows of weights are unrolled by up to {most}: faster where weights are in the L2 cache"
         ))
     }
 
@@ -1006,7 +1021,8 @@ fn plan_product(
         reasons,
     };
     if !in_parts {
-        plan.reasons.extend(plan.unrolled_rows(isas));
+        let said = [plan.unrolled_rows(isas), plan.said_chains(isas)];
+        plan.reasons.extend(said.into_iter().flatten());
     }
     plan
 }

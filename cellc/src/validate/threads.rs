@@ -26,10 +26,10 @@ impl Validation<'_> {
                 ),
                 ValidOp::Cell(cell) if cell.sequence.is_some() => {
                     let why = match cell.steps() {
-                        1 => "even one of one step: cells alone have code for it",
-                        _ => "they would have to synchronise at every step",
+                        1 => "a sequence of one step: only cells are shared",
+                        _ => "a sequence: they would have to synchronise at every step",
                     };
-                    refuse(Some(name), format!("two threads cannot share {name:?}, a sequence: {why}"));
+                    refuse(Some(name), format!("two threads cannot share {name:?}, {why}"));
                 }
                 ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
                     Some(name),
