@@ -237,6 +237,11 @@ impl ProductPlan {
         Some((names.join(", "), found.iter().map(|(_, most)| *most).max()?))
     }
 
+    /// What is said of the loops over rows.
+    fn said_of_loops(&self, isas: &[(&'static Isa, bool)]) -> Vec<String> {
+        self.unrolled_rows(isas).into_iter().chain(self.said_chains(isas)).collect()
+    }
+
     /// On which instruction sets sums of integers are added up in chains, and in how many at most.
     fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
@@ -244,7 +249,7 @@ impl ProductPlan {
             let most = sums.map(|sums| self.chains(phase, sums, isa)).max();
             most.filter(|chains| *chains > 1 && self.product.format.is_of_integers())
         })?;
-        Some(format!("{names}: each sum is up to {most} sums side by side, which hides the latency of instructions"))
+        Some(format!("{names}: each sum is added up in up to {most} chains, which hide the latency of instructions"))
     }
 
     /// On which instruction sets loops over rows are unrolled by several, and by how many at most.
@@ -853,9 +858,8 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         if !parts.is_empty() {
             (whole.weights, whole.biases, whole.parts) = (0, 0, parts);
             whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
-            whole
-                .reasons
-                .extend(whole.parts.iter().filter_map(|part| part.unrolled_rows(&isas)).collect::<BTreeSet<_>>());
+            let said: BTreeSet<_> = whole.parts.iter().flat_map(|part| part.said_of_loops(&isas)).collect();
+            whole.reasons.extend(said);
         }
         Some(whole)
     };
@@ -1021,8 +1025,8 @@ fn plan_product(
         reasons,
     };
     if !in_parts {
-        let said = [plan.unrolled_rows(isas), plan.said_chains(isas)];
-        plan.reasons.extend(said.into_iter().flatten());
+        let said = plan.said_of_loops(isas);
+        plan.reasons.extend(said);
     }
     plan
 }

@@ -114,7 +114,7 @@ pub static X86_64: Arch = Arch {
     costs: Costs {
         // that of the smallest machine with vectors
         first_level: 32 << 10,
-        // from somewhat more than the 48 KiB that most machines have, up to some five times as much (measured on a Zen 5 with integers: 0.67 to 1.04 of the time)
+        // from somewhat more than the 48 KiB that most machines have, up to some five times as much (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
         alternate_near: [56 << 10, 224 << 10],
         // half of the second level of a server's core, as the other half holds what else is read, and as much as a desktop's has in all
         alternate_from: 512 << 10,
