@@ -48,6 +48,10 @@ def defined(schemas, oldest):
             rows.add((name, f'input {before.max_input}', at, None))
         if after.max_input < before.max_input:
             rows.add((name, f'input {after.max_input}', 1, at))
+        if after.max_output > before.max_output:
+            rows.add((name, f'output {before.max_output}', at, None))
+        if after.max_output < before.max_output:
+            rows.add((name, f'output {after.max_output}', 1, at))
     return rows
 
 

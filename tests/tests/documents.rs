@@ -54,12 +54,13 @@ fn the_operations_are_those_of_the_reader() {
         let versions: Vec<String> = row.versions.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "| {domain}{} | {} | {} |", row.name, versions.join(", "), row.what);
     }
-    text += "\n### What some operator sets do not have\n\nA file that uses it all the same is refused. *Since* is the first operator set that has the attribute or the input \
-             (with those behind it),\n*until* the first that no longer has it.\n\n| attribute or input | since | until | operators |\n|---|---|---|---|\n";
+    text += "\n### What some operator sets do not have\n\nA file that uses it all the same is refused. *Since* is the first operator set that has the attribute, input or output \
+             (with those behind it),\n*until* the first that no longer has it.\n\n| attribute, input or output | since | until | operators |\n|---|---|---|---|\n";
     for onnx::Dated { part, since, until, operators } in onnx::DATED {
         let part = match part {
             onnx::Part::Attribute(name) => (*name).to_owned(),
             onnx::Part::Input(place) => format!("input {place}"),
+            onnx::Part::Output(place) => format!("output {place}"),
         };
         let since = if *since > 1 { since.to_string() } else { String::new() };
         let until = until.map(|until| until.to_string()).unwrap_or_default();

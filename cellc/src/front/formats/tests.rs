@@ -30,6 +30,11 @@ fn safetensors(header: &str) -> Vec<u8> {
 /// ir_version, producer_name, graph, opset_import
 const ONNX: &[u8] = b"\x08\x09\x12\x07pytorch\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x11";
 
+/// Fields of numbers that ONNX does not define, of every wire type: a number, 8 bytes, a text, a group with a group and a
+/// graph (7) in it, an empty group, 4 bytes.
+const UNKNOWN: &[u8] = b"\xa0\x06\x96\x01\xa9\x0612345678\xb2\x06\x02ab\
+\xbb\x06\x08\x05\x3a\x01g\xc3\x06\xc4\x06\xbc\x06\xcb\x06\xcc\x06\xd5\x061234";
+
 struct Files(TempDir);
 
 impl Files {
@@ -76,6 +81,9 @@ fn content_says_what_a_file_is_whatever_its_name() {
         (&safetensors("{\"__metadata__\":{}}")[..12], Content::CutSafeTensors(27, 12)),
         (ONNX, Content::Onnx),
         (&ONNX[..13], Content::CutOnnx),
+        (&[UNKNOWN, ONNX].concat(), Content::Onnx),
+        (&[ONNX, UNKNOWN].concat(), Content::Onnx),
+        (&[ONNX, b"\xbb\x06\xb4\x06"].concat(), Content::Unknown),
         (core_ml, Content::CoreMl),
         (b"\x08\x01\x12\x02\x0a\x00", Content::SavedModel),
         (&zip(&["net/data.pkl", "net/constants.pkl", "net/version"]), Content::TorchScript),

@@ -11,6 +11,8 @@ pub enum Part {
     Attribute(&'static str),
     /// The input of this number, and those behind it.
     Input(usize),
+    /// The output of this number, and those behind it.
+    Output(usize),
 }
 
 /// Which operator sets have it.
@@ -66,6 +68,8 @@ pub static DATED: &[Dated] = &[
     came("noop_with_empty_axes", 18, REDUCTIONS),
     went("spatial", 9, &["BatchNormalization"]),
     came("training_mode", 14, &["BatchNormalization"]),
+    Dated { part: Part::Output(3), since: 1, until: Some(14), operators: &["BatchNormalization"] },
+    Dated { part: Part::Output(1), since: 8, until: None, operators: &["MaxPool"] },
     came("stash_type", 21, &["GroupNormalization"]),
     went("ratio", 12, &["Dropout"]),
     came("seed", 12, &["Dropout"]),
@@ -131,6 +135,10 @@ pub(super) fn check(reader: &mut GraphReader<'_>, node: &NodeProto, operator: &s
         let given = match row.part {
             Part::Attribute(name) => {
                 node.attribute.iter().any(|a| a.name.as_deref() == Some(name)).then(|| format!("the attribute {name}"))
+            }
+            Part::Output(place) => {
+                let at = node.output.iter().skip(place).position(|name| !name.is_empty());
+                at.map(|at| format!("output {}, {}", place + at, quoted(&node.output[place + at])))
             }
             Part::Input(place) => {
                 let at = node.input.iter().skip(place).position(|name| !name.is_empty());

@@ -1,6 +1,7 @@
 //! A file, graph by graph and node by node: each node is lowered by its row of the table.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use super::attributes::Attributes;
 use super::dated;
@@ -12,12 +13,21 @@ use super::proto::{
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{Dim, ElementType, Model, Op, ValueId};
+use crate::model::{Dim, ElementType, Model, Op, ValueId, counted};
 
 /// A tensor with a name, all of whose elements are written or only some.
 enum Initializer<'g> {
     Dense(&'g TensorProto),
     Sparse(&'g SparseTensorProto),
+}
+
+/// A number of inputs or outputs that an operator may have.
+fn range_text(range: &RangeInclusive<usize>) -> String {
+    match (*range.start(), *range.end()) {
+        (a, b) if a == b => a.to_string(),
+        (a, usize::MAX) => format!("{a} or more"),
+        (a, b) => format!("{a} to {b}"),
+    }
 }
 
 impl<'f> GraphReader<'f> {
@@ -337,12 +347,7 @@ impl<'f> GraphReader<'f> {
         let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Option::flatten).collect();
         let wanted = row.inputs.clone();
         if inputs.len() < *wanted.start() || inputs.len() > *wanted.end() {
-            let valid = match (*wanted.start(), *wanted.end()) {
-                (a, b) if a == b => a.to_string(),
-                (a, usize::MAX) => format!("{a} or more"),
-                (a, b) => format!("{a} to {b}"),
-            };
-            self.error(format!("{} inputs", inputs.len()), valid, "export the model again");
+            self.error(counted(inputs.len(), "input"), range_text(&wanted), "export the model again");
             return;
         }
         if inputs.iter().take(*wanted.start()).any(Option::is_none) {
@@ -352,6 +357,10 @@ impl<'f> GraphReader<'f> {
         }
         let names = &node.proto.output;
         let written = names.iter().rposition(|name| !name.is_empty()).map_or(0, |at| at + 1);
+        if names.len() < *row.outputs.start() || written > *row.outputs.end() {
+            self.error(counted(names.len(), "output"), range_text(&row.outputs), "export the model again");
+            return;
+        }
         let is_read = |name: &String| !name.is_empty() && read.contains(&name[..]);
         let outputs = names.iter().rposition(is_read).map_or(0, |at| at + 1);
         let mut call = Call { version, inputs, written, outputs, attributes: &mut attributes };

@@ -29,10 +29,17 @@ pub struct Supported {
     pub what: &'static str,
     /// How many inputs it takes; those up to the smallest number must be there.
     pub(super) inputs: RangeInclusive<usize>,
+    /// How many outputs its definition gives it, with those whose names are left out.
+    pub(super) outputs: RangeInclusive<usize>,
     pub(super) lower: Lower,
 }
 
 impl Supported {
+    /// The same row with so many outputs.
+    const fn giving(self, outputs: RangeInclusive<usize>) -> Self {
+        Self { outputs, ..self }
+    }
+
     /// The version of the definition that holds in an operator set; `None` where there is none yet.
     pub(super) fn definition(&self, set: i64) -> Option<i64> {
         self.versions.iter().copied().filter(|&version| version <= set).max()
@@ -65,12 +72,12 @@ const fn row(
     lower: Lower,
     what: &'static str,
 ) -> Supported {
-    Supported { name, domain: "", versions, what, inputs, lower }
+    Supported { name, domain: "", versions, what, inputs, outputs: 1..=1, lower }
 }
 
 /// A row of what ONNX Runtime adds.
 const fn microsoft(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
-    Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, lower }
+    Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
 const ANY: usize = usize::MAX;
@@ -83,9 +90,9 @@ pub static SUPPORTED: &[Supported] = &[
         3..=6,
         recurrent::gru,
         "both layouts, all directions; activations of each direction; clip; lengths",
-    ),
-    row("LSTM", &[7, 14, 22], 3..=8, recurrent::lstm, "as GRU; peepholes of one step; input_forget"),
-    row("RNN", &[7, 14, 22], 3..=6, recurrent::rnn, "as GRU"),
+    ).giving(0..=2),
+    row("LSTM", &[7, 14, 22], 3..=8, recurrent::lstm, "as GRU; peepholes of one step; input_forget").giving(0..=3),
+    row("RNN", &[7, 14, 22], 3..=6, recurrent::rnn, "as GRU").giving(0..=2),
     row("MatMul", &[1, 9, 13], 2..=2, o::matmul, "any number of dimensions"),
     row("Gemm", &[7, 9, 11, 13], 2..=3, o::gemm, "alpha, beta, both transpositions"),
     row("Add", &[7, 13, 14], 2..=2, |r, c| o::binary(r, c, E::Add), "NumPy broadcasting"),
@@ -133,8 +140,8 @@ pub static SUPPORTED: &[Supported] = &[
     row("ReduceLogSum", &[1, 11, 13, 18, 28], 1..=2, |r, c| o::reduce(r, c, R::LogSum), "constant axes"),
     row("ReduceLogSumExp", &[1, 11, 13, 18, 28], 1..=2, |r, c| o::reduce(r, c, R::LogSumExp), "constant axes"),
     row("ReduceSumSquare", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::SumSquare), "constant axes"),
-    row("BatchNormalization", &[7, 9, 14, 15], 5..=5, o::batch_norm, "in evaluation mode"),
-    row("LayerNormalization", &[17], 2..=3, |r, c| o::layer_norm(r, c, false), "all outputs"),
+    row("BatchNormalization", &[7, 9, 14, 15], 5..=5, o::batch_norm, "in evaluation mode").giving(1..=5),
+    row("LayerNormalization", &[17], 2..=3, |r, c| o::layer_norm(r, c, false), "all outputs").giving(1..=3),
     row("RMSNormalization", &[23], 2..=2, |r, c| o::layer_norm(r, c, true), "over the last axes"),
     row("InstanceNormalization", &[6, 22], 3..=3, o::instance_norm, "over all axes after the second"),
     row("GroupNormalization", &[18, 21], 3..=3, o::group_norm, "any number of groups"),
@@ -167,7 +174,7 @@ pub static SUPPORTED: &[Supported] = &[
     ),
     row("LogSoftmax", &[1, 11, 13], 1..=1, |r, c| o::softmax(r, c, true), "as Softmax"),
     row("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], 1..=1, o::identity, "the value itself"),
-    row("Dropout", &[7, 10, 12, 13, 22], 1..=3, o::dropout, "the value itself; no mask"),
+    row("Dropout", &[7, 10, 12, 13, 22], 1..=3, o::dropout, "the value itself; no mask").giving(1..=2),
     row("Cast", &[6, 9, 13, 19, 21, 23, 24, 25, 28], 1..=1, o::cast, "all floating-point types are computed in f32"),
     row("CastLike", &[15, 19, 21, 23, 24, 25], 2..=2, o::cast_like, "like Cast"),
     row("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], 0..=0, o::constant, "tensors and numbers"),
@@ -180,7 +187,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], 1..=2, o::unsqueeze, "constant axes"),
     row("Transpose", &[1, 13, 21, 23, 24, 25], 1..=1, o::transpose, "any order"),
     row("Concat", &[4, 11, 13], 1..=ANY, o::concat, "along any axis"),
-    row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths"),
+    row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths").giving(1..=ANY),
     row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds"),
     row("Gather", &[1, 11, 13], 2..=2, o::gather, "any indices; those of run time beyond an end are taken as the end"),
     row("ScatterND", &[11, 13, 16, 18], 3..=3, o::scatter_nd, "constant indices; every reduction"),
@@ -220,7 +227,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Where", &[9, 16], 3..=3, o::select, "NumPy broadcasting"),
     row("ArgMax", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, true), "any axis"),
     row("ArgMin", &[1, 11, 12, 13], 1..=1, |r, c| o::arg_best(r, c, false), "any axis"),
-    row("TopK", &[1, 10, 11, 24], 1..=2, o::top_k, "a constant K of 64 or fewer"),
+    row("TopK", &[1, 10, 11, 24], 1..=2, o::top_k, "a constant K of 64 or fewer").giving(2..=2),
     row("Equal", &[7, 11, 13, 19], 2..=2, |r, c| o::logical(r, c, E::Equal), "NumPy broadcasting"),
     row("Greater", &[7, 9, 13], 2..=2, |r, c| o::logical(r, c, E::Greater), "NumPy broadcasting"),
     row("GreaterOrEqual", &[12, 16], 2..=2, |r, c| o::logical(r, c, E::GreaterEqual), "NumPy broadcasting"),
@@ -238,7 +245,7 @@ pub static SUPPORTED: &[Supported] = &[
         "one to three dimensions; groups, dilations, strides, pads, auto_pad",
     ),
     row("ConvTranspose", &[1, 11, 22], 2..=3, windows::conv_transpose, "as Conv; output_padding, output_shape"),
-    row("MaxPool", &[1, 8, 10, 11, 12, 22], 1..=1, windows::max_pool, "one to three dimensions; no indices"),
+    row("MaxPool", &[1, 8, 10, 11, 12, 22], 1..=1, windows::max_pool, "one to three dimensions; no indices").giving(1..=2),
     row("AveragePool", &[7, 10, 11, 19, 22], 1..=1, windows::average_pool, "one to three dimensions"),
     row("GlobalMaxPool", &[1, 22], 1..=1, windows::global_max_pool, "one to three dimensions"),
     row("GlobalAveragePool", &[1, 22], 1..=1, windows::global_average_pool, "one to three dimensions"),
@@ -251,12 +258,12 @@ pub static SUPPORTED: &[Supported] = &[
     ),
     row("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::quantize, "by tensor or by axis; no blocks"),
     row("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::dequantize, "by tensor or by axis; no blocks"),
-    row("DynamicQuantizeLinear", &[11], 1..=1, q::dynamic_quantize, "as it is defined"),
+    row("DynamicQuantizeLinear", &[11], 1..=1, q::dynamic_quantize, "as it is defined").giving(3..=3),
     row("MatMulInteger", &[10], 2..=4, q::matmul_integer, "sums beyond 2^24 are rounded"),
     row("QLinearMatMul", &[10, 21], 8..=8, q::qlinear_matmul, "sums beyond 2^24 are rounded"),
     row("ConvInteger", &[10], 2..=4, q::conv_integer, "as Conv; sums beyond 2^24 are rounded"),
     row("QLinearConv", &[10], 8..=9, q::qlinear_conv, "as Conv; sums beyond 2^24 are rounded"),
-    microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens"),
+    microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens").giving(0..=3),
     microsoft("DynamicQuantizeMatMul", 3..=5, q::dynamic_matmul, "sums beyond 2^24 are rounded"),
     microsoft("MatMulIntegerToFloat", 4..=7, q::matmul_integer_to_float, "sums beyond 2^24 are rounded"),
     row(
@@ -265,13 +272,13 @@ pub static SUPPORTED: &[Supported] = &[
         1..=1,
         bodies::choice,
         "where the condition is known at run time only, a step computes the branch that it chooses, of small ones both",
-    ),
+    ).giving(1..=ANY),
     row(
         "Loop",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],
         0..=ANY,
         bodies::iterate,
         "a constant trip count, or a condition and --max-steps (also where the trip count is 2^24 or more); where a condition of run time ends it earlier, outputs have room for the largest count, and <name>_len and <name>_truncated tell of it",
-    ),
-    row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis"),
+    ).giving(1..=ANY),
+    row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis").giving(1..=ANY),
 ];

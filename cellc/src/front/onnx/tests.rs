@@ -739,6 +739,7 @@ fn what_an_operator_set_does_not_have_is_refused_by_name() {
         let (inputs, rest) = match *part {
             Part::Attribute(name) => (vec!["x"], long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat())),
             Part::Input(place) => ([vec![""; place], vec!["x"]].concat(), Vec::new()),
+            Part::Output(place) => (vec!["x"], [long(2, b"").repeat(place - 1), long(2, b"z")].concat()),
         };
         let node = long(1, &node(operator, &inputs, "y", &rest));
         let graph = [node, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
@@ -758,6 +759,7 @@ fn what_an_operator_set_does_not_have_is_refused_by_name() {
             let words = match part {
                 Part::Attribute(name) => format!("the attribute {name}: operator set {without} does not have it"),
                 Part::Input(place) => format!("input {place}, \"x\": operator set {without} does not have it"),
+                Part::Output(place) => format!("output {place}, \"z\": operator set {without} does not have it"),
             };
             let refused = said(operator, part, without);
             let side = if came.is_some() { "later" } else { "earlier" };
@@ -769,6 +771,31 @@ fn what_an_operator_set_does_not_have_is_refused_by_name() {
             assert!(!other.contains("does not have it"), "{operator} of set {with}: {other}");
         }
     }
+}
+
+/// Numbers of outputs by the definitions of ONNX, where they are others than 1; read or not.
+#[test]
+fn an_operator_with_outputs_that_its_definition_does_not_have_is_refused() {
+    let said = |operator: &str, outputs: &[&str], set: i64| {
+        let more: Vec<u8> = outputs[1..].iter().flat_map(|name| long(2, name.as_bytes())).collect();
+        let node = long(1, &node(operator, &["x"], outputs[0], &more));
+        let graph = [node, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+        read(&file(&graph, set), None).err().map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    for (operator, outputs, set, valid) in [
+        ("Relu", &["y", "z"][..], 17, "1"),
+        ("Softmax", &["y", "z"], 13, "1"),
+        ("Dropout", &["y", "", "z"], 17, "1 to 2"),
+        ("GlobalMaxPool", &["y", "z"], 17, "1"),
+        ("DynamicQuantizeLinear", &["y"], 17, "3"),
+        ("DynamicQuantizeLinear", &["y", "a", "b", "c"], 17, "3"),
+    ] {
+        let text = said(operator, outputs, set);
+        let words = [format!("{} output", outputs.len()), format!("valid: {valid}\n")];
+        assert!(words.iter().all(|word| text.contains(word)), "{operator}: {text}");
+    }
+    assert_eq!(said("Dropout", &["y", "z"], 17), "");
+    assert_eq!(said("Relu", &["y", ""], 17), "");
 }
 
 #[test]
