@@ -182,7 +182,9 @@ impl Content {
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
             // fields of newer definitions are legal: with them, the operator sets have to be there too
-            Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => Some(if fields.cut { Self::CutOnnx } else { Self::Onnx }),
+            Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => {
+                Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
+            }
             // one of the kinds of a model, numbered from 200 on
             Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => Some(Self::CoreMl),
             Some(1) if has(2) && all().all(|field| *field <= 2) => Some(Self::SavedModel),

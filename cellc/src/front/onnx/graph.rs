@@ -328,8 +328,8 @@ pub(super) struct Call<'c> {
     pub(super) inputs: Vec<Option<ValueId>>,
     /// How many outputs are written.
     pub(super) written: usize,
-    /// How many of them are asked for: those behind the last one that something reads are not.
-    pub(super) outputs: usize,
+    /// Whether something reads an output, for each up to the last one that is read.
+    pub(super) read: Vec<bool>,
     pub(super) attributes: &'c mut Attributes,
 }
 
@@ -337,6 +337,16 @@ impl Call<'_> {
     /// An input that is there.
     pub(super) fn input(&self, at: usize) -> Option<ValueId> {
         self.inputs.get(at).copied().flatten()
+    }
+
+    /// How many outputs are asked for: those behind the last one that something reads are not.
+    pub(super) fn outputs(&self) -> usize {
+        self.read.len()
+    }
+
+    /// Whether something reads an output.
+    pub(super) fn is_read(&self, output: usize) -> bool {
+        self.read.get(output) == Some(&true)
     }
 
     /// The first input.

@@ -283,7 +283,7 @@ impl<'f> GraphReader<'f> {
         self.name = name;
         let Some(row) = supported::find(of, &op_type) else {
             let valid = "the operators that OPERATIONS.md lists";
-            self.error("this operator is not read", valid, supported::advice(&op_type));
+            self.error("this operator is not read", valid, supported::advice(of, &op_type));
             return;
         };
         if of.is_empty() && node.version < OLDEST && node.version != 0 {
@@ -363,7 +363,8 @@ impl<'f> GraphReader<'f> {
         }
         let is_read = |name: &String| !name.is_empty() && read.contains(&name[..]);
         let outputs = names.iter().rposition(is_read).map_or(0, |at| at + 1);
-        let mut call = Call { version, inputs, written, outputs, attributes: &mut attributes };
+        let read = names[..outputs].iter().map(is_read).collect();
+        let mut call = Call { version, inputs, written, read, attributes: &mut attributes };
         let values = (row.lower)(self, &mut call);
         let problems = std::mem::take(&mut attributes.problems);
         for (found, valid) in problems {

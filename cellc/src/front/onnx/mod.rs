@@ -4,6 +4,8 @@ mod arrange;
 mod attributes;
 mod bodies;
 mod dated;
+mod features;
+mod fused;
 mod graph;
 mod lower;
 mod nodes;

@@ -115,18 +115,20 @@ pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(op, vec![call.x(), call.input(1)?])])
 }
 
+/// A value times a constant.
+pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> ValueId {
+    if by == 1.0 {
+        return value;
+    }
+    let by = reader.number_like(value, by);
+    reader.op(Op::Elementwise(Elementwise::Multiply), vec![value, by])
+}
+
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let beta = call.attributes.float("beta").unwrap_or(1.0);
     let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let product = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![call.x(), call.input(1)?]);
-    let scaled = |reader: &mut GraphReader<'_>, value: ValueId, by: f32| {
-        if by == 1.0 {
-            return value;
-        }
-        let by = reader.number_like(value, by);
-        reader.op(Op::Elementwise(Elementwise::Multiply), vec![value, by])
-    };
     let mut y = scaled(reader, product, alpha);
     // a beta of 0 leaves C out, whatever it holds
     if let Some(c) = call.input(2).filter(|_| beta != 0.0) {
@@ -491,8 +493,8 @@ pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 /// A normalization whose only output is the normalized input.
 fn normalized(reader: &mut GraphReader<'_>, call: &mut Call<'_>, normalization: Normalization) -> Values {
     let inputs = call.inputs.iter().copied().flatten().collect();
-    if call.outputs > 1 {
-        let found = format!("{} outputs", call.outputs);
+    if call.outputs() > 1 {
+        let found = format!("{} outputs", call.outputs());
         reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
         return None;
     }
@@ -537,7 +539,7 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     let axis = countable_axis(reader, call, -1)?;
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     let normalization = Normalization::Layer { axis, eps, root_mean_square };
-    if call.outputs < 2 || root_mean_square {
+    if call.outputs() < 2 || root_mean_square {
         return normalized(reader, call, normalization);
     }
     // the mean and one over the deviation, as training keeps them

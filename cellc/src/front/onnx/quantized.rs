@@ -249,7 +249,7 @@ fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: V
         version: call.version,
         inputs: vec![Some(x), Some(w)],
         written: 1,
-        outputs: 1,
+        read: vec![true],
         attributes: call.attributes,
     };
     convolution(reader, &mut inner, false)?.first().copied()

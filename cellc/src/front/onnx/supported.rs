@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
-use super::{arrange as a, bodies, operators as o, quantized as q, recurrent, windows};
+use super::{arrange as a, bodies, features, fused, operators as o, quantized as q, recurrent, windows};
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
 /// The oldest operator set that is read.
@@ -51,9 +51,18 @@ pub(super) fn find(domain: &str, name: &str) -> Option<&'static Supported> {
     SUPPORTED.iter().find(|row| row.name == name && row.domain == domain)
 }
 
+/// What to do about an operator that ONNX Runtime's optimiser wrote, and that is not read.
+pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
+     optimisation, or ORT_ENABLE_BASIC";
+
+/// What to do about an operator on features that is not read.
+pub(super) const BEFORE_FEATURES: &str = "compute the features outside of the model";
+
 /// What to do about an operator that is not read.
-pub(super) fn advice(name: &str) -> String {
+pub(super) fn advice(domain: &str, name: &str) -> String {
     match name {
+        _ if domain.starts_with("com.microsoft") || domain.starts_with("com.ms.") => BEFORE_OPTIMISATION.to_owned(),
+        _ if domain == "ai.onnx.ml" => BEFORE_FEATURES.to_owned(),
         "NonZero" | "Unique" | "NonMaxSuppression" | "Compress" => {
             "its output has another length at every call: compute it outside of the model".to_owned()
         }
@@ -78,6 +87,11 @@ const fn row(
 /// A row of what ONNX Runtime adds.
 const fn microsoft(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
     Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, outputs: 1..=1, lower }
+}
+
+/// A row of what prepares features.
+const fn ml(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
+    Supported { name, domain: "ai.onnx.ml", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
 const ANY: usize = usize::MAX;
@@ -141,7 +155,13 @@ pub static SUPPORTED: &[Supported] = &[
     row("ReduceLogSumExp", &[1, 11, 13, 18, 28], 1..=2, |r, c| o::reduce(r, c, R::LogSumExp), "constant axes"),
     row("ReduceSumSquare", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::SumSquare), "constant axes"),
     row("BatchNormalization", &[7, 9, 14, 15], 5..=5, o::batch_norm, "in evaluation mode").giving(1..=5),
-    row("LayerNormalization", &[17], 2..=3, |r, c| o::layer_norm(r, c, false), "all outputs").giving(1..=3),
+    row(
+        "LayerNormalization",
+        &[1, 17],
+        2..=3,
+        |r, c| o::layer_norm(r, c, false),
+        "all outputs; before operator set 17, ONNX Runtime's",
+    ).giving(1..=3),
     row("RMSNormalization", &[23], 2..=2, |r, c| o::layer_norm(r, c, true), "over the last axes"),
     row("InstanceNormalization", &[6, 22], 3..=3, o::instance_norm, "over all axes after the second"),
     row("GroupNormalization", &[18, 21], 3..=3, o::group_norm, "any number of groups"),
@@ -266,6 +286,22 @@ pub static SUPPORTED: &[Supported] = &[
     microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens").giving(0..=3),
     microsoft("DynamicQuantizeMatMul", 3..=5, q::dynamic_matmul, "sums beyond 2^24 are rounded"),
     microsoft("MatMulIntegerToFloat", 4..=7, q::matmul_integer_to_float, "sums beyond 2^24 are rounded"),
+    microsoft("FusedConv", 2..=4, fused::conv, "as Conv; its activations; Z"),
+    microsoft("FusedGemm", 2..=3, fused::gemm, "as Gemm; its activations"),
+    microsoft("FusedMatMul", 2..=2, fused::matmul, "alpha, all transpositions"),
+    microsoft("TransposeMatMul", 2..=2, fused::matmul, "as FusedMatMul, whose older name it is"),
+    microsoft("Gelu", 1..=1, |r, c| fused::gelu(r, c, E::Gelu), "elementwise; exact"),
+    microsoft("BiasGelu", 2..=2, |r, c| fused::gelu(r, c, E::Gelu), "elementwise; exact"),
+    microsoft("FastGelu", 1..=2, |r, c| fused::gelu(r, c, E::GeluTanh), "elementwise; by tanh; a bias"),
+    microsoft("QuickGelu", 1..=1, fused::quick_gelu, "elementwise; any alpha"),
+    microsoft("SkipLayerNormalization", 3..=5, |r, c| fused::skip_norm(r, c, false), "the outputs 0 and 3").giving(1..=4),
+    microsoft("SkipSimplifiedLayerNormalization", 3..=4, |r, c| fused::skip_norm(r, c, true), "the outputs 0 and 3").giving(1..=4),
+    row("SimplifiedLayerNormalization", &[1], 2..=2, |r, c| o::layer_norm(r, c, true), "ONNX Runtime's: as RMSNormalization").giving(1..=2),
+    ml("Scaler", 1..=1, features::scaler, "one number, or one for each feature"),
+    ml("Normalizer", 1..=1, features::normalizer, "MAX (of the elements, not of their magnitudes), L1, L2; rows of one or two dimensions"),
+    ml("ArrayFeatureExtractor", 2..=2, features::extract, "any places"),
+    ml("Binarizer", 1..=1, features::binarizer, "elementwise"),
+    ml("Imputer", 1..=1, features::imputer, "one number, or one for each feature"),
     row(
         "If",
         &[1, 11, 13, 16, 19, 21, 23, 24, 25],

@@ -988,3 +988,90 @@ fn functions_that_grow_with_every_call_are_refused() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// An attribute: its type's number, and the field with its value.
+fn attribute(name: &str, number: i64, value: &[u8]) -> Vec<u8> {
+    long(5, &[long(1, name.as_bytes()), int(20, number), value.to_vec()].concat())
+}
+
+/// A file with one node of a domain on x and on the constant `w`, both of three elements of f32.
+fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u8]) -> Vec<u8> {
+    let node = node(operator, inputs, "y", &[long(7, domain.as_bytes()), rest.to_vec()].concat());
+    let w = long(5, &tensor(1, 3, &long(4, &floats(w))));
+    let graph = [long(1, &node), w, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
+    [file(&graph, 17), long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat())].concat()
+}
+
+/// `y` of such a file, by the reference.
+fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
+    let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    crate::reference::reference(&model, &[x.to_vec()], &[]).results.remove(0)
+}
+
+fn assert_near(got: &[f64], want: [f64; 3]) {
+    let near = got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-6);
+    assert!(got.len() == 3 && near, "{got:?} is not {want:?}");
+}
+
+#[test]
+fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
+    let of = |operator, inputs: &[&str], w: &[f32], rest: &[u8], x| {
+        computed(&of_domain("com.microsoft", operator, inputs, w, rest), x)
+    };
+    let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
+    let x = [1.0, -2.0, 0.5];
+    let alpha = |value: f32| attribute("alpha", 1, &field(2, 5, &floats(&[value])));
+    let tanh = |v: f64| 0.5 * v * (1.0 + (0.797_884_560_8 * (v + 0.044_715 * v.powi(3))).tanh());
+    assert_near(&of("QuickGelu", &["x"], &[], &[], x), x.map(|v| v * sigmoid(f64::from(1.702f32) * v)));
+    assert_near(&of("QuickGelu", &["x"], &[], &alpha(0.5), x), x.map(|v| v * sigmoid(0.5 * v)));
+    assert_near(&of("FastGelu", &["x"], &[], &[], x), x.map(tanh));
+    assert_near(&of("FastGelu", &["x", "w"], &[1.0; 3], &[], x), x.map(|v| tanh(v + 1.0)));
+    // of [3] and [3] the product is one number
+    let product = of("FusedMatMul", &["x", "w"], &[1.0, 2.0, 4.0], &alpha(3.0), x);
+    assert_eq!(product, [-3.0]);
+    let y = of("SkipLayerNormalization", &["x", "x", "w"], &[1.0, 2.0, 3.0], &[], x);
+    let mean = -1.0 / 3.0;
+    let deviation = (x.map(|v| (2.0 * v - mean).powi(2)).iter().sum::<f64>() / 3.0).sqrt();
+    let want = [1.0, 2.0, 3.0].iter().zip(x).map(|(w, v)| w * (2.0 * v - mean) / deviation).collect::<Vec<_>>();
+    assert_near(&y, [want[0], want[1], want[2]]);
+}
+
+#[test]
+fn what_prepares_features_is_arithmetic() {
+    let of = |operator, rest: &[u8], x| computed(&of_domain("ai.onnx.ml", operator, &["x"], &[], rest), x);
+    let list = |name, values: &[f32]| attribute(name, 6, &long(7, &floats(values)));
+    let scaled = [list("offset", &[1.0, 2.0, 3.0]), list("scale", &[2.0, 0.5, 4.0])].concat();
+    assert_near(&of("Scaler", &scaled, [1.5, 1.0, 2.0]), [1.0, -0.5, -4.0]);
+    let norm = |name: &str| attribute("norm", 3, &long(4, name.as_bytes()));
+    assert_near(&of("Normalizer", &norm("L1"), [-1.0, 3.0, 4.0]), [-0.125, 0.375, 0.5]);
+    assert_near(&of("Normalizer", &norm("L2"), [-3.0, 0.0, 4.0]), [-0.6, 0.0, 0.8]);
+    // of the elements, not of their magnitudes; a row of zeros stays
+    assert_near(&of("Normalizer", &[], [-1.0, -3.0, -2.0]), [1.0, 3.0, 2.0]);
+    assert_near(&of("Normalizer", &[], [0.0; 3]), [0.0; 3]);
+    let threshold = attribute("threshold", 1, &field(2, 5, &floats(&[0.5])));
+    assert_near(&of("Binarizer", &threshold, [0.5, 0.75, -1.0]), [0.0, 1.0, 0.0]);
+    let nan = attribute("replaced_value_float", 1, &field(2, 5, &floats(&[f32::NAN])));
+    let imputed = [list("imputed_value_floats", &[5.0, 6.0, 7.0]), nan].concat();
+    assert_near(&of("Imputer", &imputed, [1.0, f64::NAN, 0.0]), [1.0, 6.0, 0.0]);
+    let other = of_domain("ai.onnx.ml", "Scaler", &["x"], &[], &list("scale", &[2.0]));
+    let said = read(&other, None).expect_err("no offset").to_string();
+    assert!(said.contains("0 numbers of offset, and 1 of scale"), "{said}");
+}
+
+#[test]
+fn operators_of_the_optimiser_that_are_not_read_say_which_file_is() {
+    let text = |domain: &str, operator: &str, rest: &[u8]| {
+        read(&of_domain(domain, operator, &["x", "w"], &[1.0; 3], rest), None).expect_err("not read").to_string()
+    };
+    let unknown = attribute("activation", 3, &long(4, b"Nothing"));
+    for said in [
+        text("com.microsoft.nchwc", "Conv", &[]),
+        text("com.microsoft", "Attention", &[]),
+        text("com.microsoft", "FusedGemm", &unknown),
+    ] {
+        assert!(said.contains("use the file from before optimisation, or ORT_ENABLE_BASIC"), "{said}");
+    }
+    let said = text("ai.onnx.ml", "SVMRegressor", &[]);
+    assert!(said.contains("compute the features outside of the model"), "{said}");
+}

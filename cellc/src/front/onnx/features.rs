@@ -1,0 +1,168 @@
+//! The operators of the domain `ai.onnx.ml` that prepare features: each is arithmetic on the elements or the rows of `[C]` or `[N, C]`.
+
+use super::graph::{Call, GraphReader};
+use super::supported::BEFORE_FEATURES;
+use crate::diagnostic::quoted;
+use crate::model::{Dim, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId, counted};
+
+type Values = Option<Vec<ValueId>>;
+
+fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+    reader.op(Op::Elementwise(function), inputs.to_vec())
+}
+
+fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
+    if reader.element(value).is_float() { value } else { reader.op_of(Op::Convert, vec![value], ElementType::F32) }
+}
+
+/// Whether a tensor has rows of features, `[C]` or `[N, C]`; an error if it has not, or if its dimensions are not known.
+fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
+    let rank = reader.rank(x);
+    if matches!(rank, Some(1 | 2)) {
+        return true;
+    }
+    let dimensions = rank.map_or("an unknown number of dimensions".to_owned(), |rank| counted(rank, "dimension"));
+    reader.error(format!("features of a tensor with {dimensions}"), "[C] or [N, C]", BEFORE_FEATURES);
+    false
+}
+
+/// `y`, computed from `x` and `count` numbers of its features, with the shape of x: another number of features is an error.
+fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usize) -> ValueId {
+    let shape = reader.level().graph.model.values[x.0].shape.as_ref();
+    let last = shape.and_then(|shape| shape.last().cloned());
+    if count == 1 || matches!(last, Some(Dim::Fixed(size)) if size == count) {
+        return y;
+    }
+    let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])
+}
+
+/// `(x - offset) scale`.
+pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let [offset, scale] = ["offset", "scale"].map(|name| call.attributes.floats(name).unwrap_or_default());
+    if offset.is_empty() || offset.len() != scale.len() {
+        let found = format!("{} of offset, and {} of scale", counted(offset.len(), "number"), scale.len());
+        reader.error(found, "one of each, or one of each for each feature", "correct the attributes");
+        return None;
+    }
+    let x = float(reader, call.x());
+    if offset.len() > 1 && !has_rows(reader, x) {
+        return None;
+    }
+    let count = offset.len();
+    let [offset, scale] = [offset, scale].map(|numbers| numbers_of(reader, &numbers));
+    let moved = compute(reader, E::Subtract, &[x, offset]);
+    let y = compute(reader, E::Multiply, &[moved, scale]);
+    Some(vec![of_features(reader, x, y, count)])
+}
+
+/// A constant: one number without dimensions, or a list.
+fn numbers_of(reader: &mut GraphReader<'_>, numbers: &[f32]) -> ValueId {
+    let list = reader.numbers(numbers);
+    if numbers.len() > 1 {
+        return list;
+    }
+    let flat = reader.integers(&[]);
+    reader.op(Op::Reshape { zero_keeps: false }, vec![list, flat])
+}
+
+/// Each row divided by its largest element, its sum of magnitudes or its length; a row whose divisor is 0 stays as it is.
+pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let norm = call.attributes.text("norm");
+    let reduction = match norm.as_deref() {
+        None | Some("MAX") => Reduction::Max,
+        Some("L1") => Reduction::L1,
+        Some("L2") => Reduction::L2,
+        Some(other) => {
+            reader.error(format!("norm={}", quoted(other)), "MAX, L1, L2", "correct the attribute");
+            return None;
+        }
+    };
+    let x = float(reader, call.x());
+    if !has_rows(reader, x) {
+        return None;
+    }
+    let last = reader.integers(&[-1]);
+    let divisor = reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, last]);
+    let quotient = compute(reader, E::Divide, &[x, divisor]);
+    let zero = reader.number_like(x, 0.0);
+    let none = reader.op_of(Op::Elementwise(E::Equal), vec![divisor, zero], ElementType::Bool);
+    let element = reader.element(x);
+    Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![none, x, quotient], element)])
+}
+
+/// Elements along the last axis, by their places; of one dimension they become a row.
+pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (x, places) = (call.x(), call.input(1)?);
+    let Some(rank) = reader.rank(x) else {
+        let found = "features of a tensor with an unknown number of dimensions";
+        reader.error(found, "a tensor whose number of dimensions is written", BEFORE_FEATURES);
+        return None;
+    };
+    let (all, axis) = (reader.integers(&[-1]), reader.integer(-1));
+    let places = reader.op(Op::Reshape { zero_keeps: false }, vec![places, all]);
+    let mut y = reader.op(Op::Gather { batch_dims: 0 }, vec![x, places, axis]);
+    if rank == 1 {
+        let first = reader.integers(&[0]);
+        y = reader.op(Op::Unsqueeze, vec![y, first]);
+    }
+    Some(vec![y])
+}
+
+/// 1 where x is greater than a threshold, else 0.
+pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let threshold = call.attributes.float("threshold").unwrap_or(0.0);
+    let x = call.x();
+    let element = reader.element(x);
+    // an integer is greater than the threshold where it is greater than the integer below it
+    let threshold = if element.is_float() { threshold } else { threshold.floor() };
+    let threshold = reader.number_like(x, threshold);
+    let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, threshold], ElementType::Bool);
+    Some(vec![reader.op_of(Op::Convert, vec![above], element)])
+}
+
+/// Other numbers in place of one that stands for a missing value.
+pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let element = reader.element(x);
+    let floats = call.attributes.floats("imputed_value_floats").filter(|list| !list.is_empty());
+    let ints = call.attributes.ints("imputed_value_int64s").filter(|list| !list.is_empty());
+    let replaced_float = call.attributes.float("replaced_value_float").unwrap_or(0.0);
+    let replaced_int = call.attributes.int("replaced_value_int64").unwrap_or(0);
+    // the attributes of the other type are of no account
+    let count = match (&floats, &ints) {
+        (Some(values), None) if element.is_float() => values.len(),
+        (None, Some(values)) if !element.is_float() => values.len(),
+        _ => {
+            let valid = "imputed_value_floats alone for floating point, imputed_value_int64s alone for integers";
+            let found = format!("values for {} that do not say what replaces them", element.name());
+            reader.error(found, valid, "correct the attributes");
+            return None;
+        }
+    };
+    if count > 1 && !has_rows(reader, x) {
+        return None;
+    }
+    let missing = |reader: &mut GraphReader<'_>, function, other: ValueId| {
+        reader.op_of(Op::Elementwise(function), vec![x, other], ElementType::Bool)
+    };
+    let (is_missing, values) = match (floats, ints) {
+        (Some(values), _) => {
+            let is_missing = if replaced_float.is_nan() {
+                missing(reader, E::NotEqual, x)
+            } else {
+                let replaced = reader.number_like(x, replaced_float);
+                missing(reader, E::Equal, replaced)
+            };
+            (is_missing, numbers_of(reader, &values))
+        }
+        (None, ints) => {
+            let replaced = reader.integer(replaced_int);
+            let values = reader.integers(&ints.unwrap_or_default());
+            let [replaced, values] = [replaced, values].map(|value| reader.op_of(Op::Convert, vec![value], element));
+            (missing(reader, E::Equal, replaced), values)
+        }
+    };
+    let y = reader.op_of(Op::Elementwise(E::Select), vec![is_missing, values, x], element);
+    Some(vec![of_features(reader, x, y, count)])
+}

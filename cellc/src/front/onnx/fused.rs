@@ -1,0 +1,193 @@
+//! What ONNX Runtime writes in place of several operators when it optimises a model: domain `com.microsoft`.
+
+use super::graph::{Call, GraphReader};
+use super::operators as o;
+use super::supported::BEFORE_OPTIMISATION;
+use super::windows;
+use crate::diagnostic::quoted;
+use crate::model::{Activation, Elementwise as E, Normalization, Op, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+    reader.op(Op::Elementwise(function), inputs.to_vec())
+}
+
+/// What the attribute `activation` names, with its parameters. `attribute`: what messages call the parameters.
+struct Named {
+    name: String,
+    parameters: Vec<f32>,
+    attribute: &'static str,
+}
+
+impl Named {
+    /// The function of a value; `None` after an error.
+    fn of(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
+        let function = match (&self.name[..], &self.parameters[..]) {
+            ("Clip", &[min, max]) => {
+                let [min, max] = [min, max].map(|bound| reader.number_like(x, bound));
+                let above = compute(reader, E::Maximum, &[min, x]);
+                return Some(compute(reader, E::Minimum, &[max, above]));
+            }
+            ("Selu", &[alpha, gamma]) => {
+                let [alpha, gamma] = [alpha, gamma].map(|number| reader.number_like(x, number));
+                return Some(compute(reader, E::Selu, &[x, alpha, gamma]));
+            }
+            ("Celu", &[alpha]) => E::Celu { alpha },
+            ("HardSwish", &[]) => E::HardSwish,
+            // the operator keeps what is greater than alpha, the activation of cells what is alpha too
+            ("ThresholdedRelu", &[alpha]) => E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() }),
+            (name, parameters) => match self.activation(name, parameters) {
+                Ok(activation) => E::Activation(activation),
+                Err(why) => {
+                    let found = format!("the activation {}: {why}", quoted(name));
+                    let valid = "an activation of ONNX Runtime's optimiser, with all its parameters";
+                    reader.error(found, valid, BEFORE_OPTIMISATION);
+                    return None;
+                }
+            },
+        };
+        Some(compute(reader, function, &[x]))
+    }
+
+    fn activation(&self, name: &str, parameters: &[f32]) -> Result<Activation, String> {
+        let wrong = || format!("{} numbers in {}", parameters.len(), self.attribute);
+        match name {
+            "Clip" | "Selu" | "Celu" | "HardSwish" | "ThresholdedRelu" => return Err(wrong()),
+            _ => {}
+        }
+        let takes = Activation::takes(name).ok_or("no function of this name is known")?;
+        if takes != parameters.len() {
+            return Err(wrong());
+        }
+        let parameter = |at: usize| parameters.get(at).copied();
+        Activation::new(name, parameter(0), parameter(1)).map_err(|error| error.to_string())
+    }
+}
+
+/// Conv, a tensor Z that is added to it, and an activation.
+pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let name = call.attributes.text("activation").filter(|name| !name.is_empty());
+    let parameters = call.attributes.floats("activation_params").unwrap_or_default();
+    let inputs = call.inputs.iter().take(3).copied().collect();
+    let mut inner = Call { version: call.version, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    let mut y = windows::conv(reader, &mut inner)?[0];
+    if let Some(z) = call.input(3) {
+        y = compute(reader, E::Add, &[y, z]);
+    }
+    match name {
+        Some(name) => y = Named { name, parameters, attribute: "activation_params" }.of(reader, y)?,
+        None if parameters.is_empty() => {}
+        None => {
+            let found = "activation_params without an activation";
+            reader.error(found, "the attribute activation", "remove the attribute");
+            return None;
+        }
+    }
+    Some(vec![y])
+}
+
+/// Gemm and an activation.
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let name = call.attributes.text("activation");
+    let names = ["activation_alpha", "activation_beta", "activation_gamma"];
+    let [alpha, beta, gamma] = names.map(|name| call.attributes.float(name));
+    let y = o::gemm(reader, call)?[0];
+    let Some(name) = name else {
+        let help = BEFORE_OPTIMISATION;
+        reader.error("no activation", "the attribute activation", help);
+        return None;
+    };
+    // which of the three a function takes
+    let (taken, left) = match &name[..] {
+        "Selu" => (vec![alpha, gamma], [beta].to_vec()),
+        _ => (vec![alpha, beta], [gamma].to_vec()),
+    };
+    if left.iter().any(Option::is_some) {
+        let found = format!("a parameter that the activation {} does not take", quoted(&name));
+        reader.error(found, names.join(", "), "remove the attribute");
+        return None;
+    }
+    let given = taken.iter().take_while(|value| value.is_some()).count();
+    if taken[given..].iter().any(Option::is_some) {
+        let found = format!("the activation {} without {}", quoted(&name), names[given]);
+        reader.error(found, "all parameters of the activation", "give the attribute");
+        return None;
+    }
+    let parameters = taken.into_iter().flatten().collect();
+    let activation = Named { name, parameters, attribute: "activation_alpha, activation_beta and activation_gamma" };
+    Some(vec![activation.of(reader, y)?])
+}
+
+/// An operand of FusedMatMul; `None` after an error. `batch`: its first dimension stands behind those of the batch, before
+/// the last one.
+fn operand(
+    reader: &mut GraphReader<'_>,
+    value: ValueId,
+    transposed: bool,
+    batch: Option<&str>,
+) -> Option<(ValueId, bool)> {
+    let rank = reader.rank(value);
+    let Some(attribute) = batch else {
+        // a vector is no matrix to transpose
+        return Some((value, transposed && rank != Some(1)));
+    };
+    let Some(rank) = rank.filter(|&rank| rank > 1) else {
+        let found = format!("{attribute}=1 of a tensor of an unknown number of dimensions, or of fewer than two");
+        reader.error(found, "0, or a tensor whose number of dimensions is written", BEFORE_OPTIMISATION);
+        return None;
+    };
+    let rank = rank as i64;
+    let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
+    let order = reader.integers(&order);
+    Some((reader.op(Op::Transpose, vec![value, order]), transposed))
+}
+
+/// `alpha A B`, both as they are or transposed.
+pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    let [of_a, of_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
+    let [batch_a, batch_b] =
+        ["transBatchA", "transBatchB"].map(|name| call.attributes.flag(name, false).then_some(name));
+    let (a, transpose_a) = operand(reader, call.x(), of_a, batch_a)?;
+    let (b, transpose_b) = operand(reader, call.input(1)?, of_b, batch_b)?;
+    let y = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![a, b]);
+    Some(vec![o::scaled(reader, y, alpha)])
+}
+
+/// Gelu of `x + bias`.
+pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Values {
+    let mut x = call.x();
+    if let Some(bias) = call.input(1) {
+        x = compute(reader, E::Add, &[x, bias]);
+    }
+    Some(vec![compute(reader, function, &[x])])
+}
+
+/// `x sigmoid(alpha x)`.
+pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let alpha = call.attributes.float("alpha").unwrap_or(1.702);
+    let alpha = reader.number_like(x, alpha);
+    Some(vec![compute(reader, E::Swish { scaled: true }, &[x, alpha])])
+}
+
+/// LayerNormalization, or the one without a mean, of `input + skip + bias`; this sum is the fourth output.
+pub(super) fn skip_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
+    let eps = call.attributes.float("epsilon").unwrap_or(1e-12);
+    let (x, skip, gamma) = (call.x(), call.input(1)?, call.input(2)?);
+    let (beta, bias) = if root_mean_square { (None, call.input(3)) } else { (call.input(3), call.input(4)) };
+    if call.is_read(1) || call.is_read(2) {
+        reader.error("the mean or the deviation as an output", "the outputs 0 and 3", BEFORE_OPTIMISATION);
+        return None;
+    }
+    let mut sum = compute(reader, E::Add, &[x, skip]);
+    if let Some(bias) = bias {
+        sum = compute(reader, E::Add, &[sum, bias]);
+    }
+    let normalization = Normalization::Layer { axis: -1, eps, root_mean_square };
+    let inputs = [Some(sum), Some(gamma), beta].into_iter().flatten().collect();
+    let y = reader.op(Op::Normalize(normalization), inputs);
+    // nothing reads the two in between
+    Some(vec![y, sum, sum, sum])
+}
