@@ -1,6 +1,6 @@
 //! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine and, if it is installed, OpenVINO.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::bound::states;
 use crate::compile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::files::TemporaryFolder;
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::ValidModel;
 use crate::options::{Language, Options, Threads};
@@ -21,7 +22,6 @@ use crate::timing::report::{Report, Row, Run};
 use crate::timing::turns::Turn;
 use crate::timing::{PYTHON, pin};
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::arguments::BenchArguments;
 use super::progress::Progress;
@@ -153,7 +153,7 @@ fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
 /// OpenVINO where `python3` finds it, with the file of inputs that it reads.
 struct OpenVino {
     process: Process,
-    _inputs: NamedTempFile,
+    _inputs: TemporaryFolder,
 }
 
 impl OpenVino {
@@ -165,7 +165,9 @@ impl OpenVino {
             return Err("it reads OpenVINO IR (.xml) only".to_owned());
         }
         let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
-        let mut file = NamedTempFile::new().map_err(|error| format!("no temporary file can be made: {error}"))?;
+        let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+        let inputs = folder.path().join("inputs");
+        let mut file = File::create(&inputs).map_err(|error| format!("no temporary file can be made: {error}"))?;
         for (_, numbers) in given.iter().enumerate().filter(|(i, _)| !fed(*i)) {
             let bytes: Vec<u8> = match numbers {
                 Numbers::Floats(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
@@ -183,8 +185,8 @@ impl OpenVino {
             command.arg(format!("bin={}", absolute(weights)));
         }
         command.arg(format!("shapes={}", shapes.join(";"))).arg(format!("states={}", states.join(",")));
-        command.arg(format!("x={}", absolute(file.path())));
-        Ok(Self { process: Process::start(OPENVINO, &mut command)?, _inputs: file })
+        command.arg(format!("x={}", absolute(&inputs)));
+        Ok(Self { process: Process::start(OPENVINO, &mut command)?, _inputs: folder })
     }
 }
 

@@ -8,11 +8,17 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Interface;
+use crate::front::bounded::{self, Limit};
 use crate::model::{Dim, ElementType, Model, Tensor};
 use crate::options::{Options, Threads};
 use crate::validate::{parameter_names, validate};
 
 use super::npy;
+
+/// Limit for the file of an input.
+const LIMIT: Limit = Limit { what: "the file of an input", bytes: 2 << 30 };
+/// Limit for the `case.json` beside it.
+const CASE_LIMIT: Limit = Limit { what: "case.json", bytes: 16 << 20 };
 
 /// What a Parameter may hold, before the sizes that the model leaves open are known.
 #[derive(Clone, Debug)]
@@ -187,7 +193,7 @@ pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Re
 /// Reads one input. Sizes that `expected` leaves open come from the file.
 pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnostic> {
     let wrong = |what: String| problem(path, format!("{what} ({})", expected.label));
-    let bytes = fs::read(path).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let bytes = bounded::read(path, &LIMIT).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
     let length = bytes.len();
     let (shape, element, start) = if path.extension().is_none_or(|e| e != "bin") {
         let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(wrong)?;
@@ -245,7 +251,8 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
 
 /// The shape that a `case.json` in the same folder gives a file, in `runs[..].inputs[..]`, if it is one that the model allows.
 fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec<usize>> {
-    let case: serde_json::Value = serde_json::from_slice(&fs::read(path.with_file_name("case.json")).ok()?).ok()?;
+    let case = bounded::read(&path.with_file_name("case.json"), &CASE_LIMIT).ok()?;
+    let case: serde_json::Value = serde_json::from_slice(&case).ok()?;
     let inputs = case["runs"].as_array()?.iter().filter_map(|run| run["inputs"].as_array()).flatten();
     let mut named = inputs.filter(|input| input["file"].as_str().is_some_and(|file| path.ends_with(file)));
     let sizes = named.next()?["shape"].as_array()?;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::OutputFile;
-use crate::files::{self, NewFile};
+use crate::files::{self, NewFile, Place};
 use crate::options::{Language, Options, WeightsAs};
 
 use super::arguments::{CompileArguments, Emit, ModelArguments};
 use super::progress::Progress;
-use super::streams::{write_device, write_stdout};
+use super::streams::{cannot_write, write_device, write_stdout};
 use super::{Failure, report};
 
 /// The largest weights that are written to standard output, in bytes.
@@ -89,12 +89,10 @@ impl Destination {
         if path.is_dir() || path.file_name().is_none() {
             return Err(Failure::Usage(format!("{option} {} names no file", path.display())));
         }
-        // What these are called may lead to a plain file (`-o /dev/stdout > gru.rs`), which must not be replaced.
-        let special = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
-        if special || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Ok(Self::Device(path.to_owned()));
+        match Place::of(path).map_err(|error| cannot_write(path, error))? {
+            Place::Through(place) => Ok(Self::Device(place)),
+            Place::Regular(_) => Ok(Self::File(path.to_owned())),
         }
-        Ok(Self::File(path.to_owned()))
     }
 
     /// Writes a text that stands alone there, unless the model was read from it.

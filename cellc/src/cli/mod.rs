@@ -10,9 +10,12 @@ mod manual;
 mod npy;
 mod progress;
 mod run;
+#[cfg(unix)]
+mod signals;
 mod streams;
 mod weights_file;
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -23,7 +26,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use arguments::{Command, CommandLine};
-use streams::write_stderr;
+use streams::{cannot_write, write_stderr};
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -77,9 +80,11 @@ pub fn command() -> ExitCode {
                 report(&diagnostics);
                 return ExitCode::FAILURE;
             }
-            named(error).exit()
+            return refused_arguments(&named(error));
         }
     };
+    #[cfg(unix)]
+    signals::watch();
     if let Some(message) = command_line.contradiction() {
         CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
@@ -106,6 +111,20 @@ pub fn command() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(Failure::Broken) => ExitCode::FAILURE,
+    }
+}
+
+/// Prints what clap says of the arguments: a help text, the version, or an error.
+fn refused_arguments(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        error.exit();
+    }
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            report(&Diagnostics(vec![cannot_write(Path::new("standard output"), error)]));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Standard output and standard error, and what cannot be replaced by a file.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Origin};
+use crate::files;
 
 /// Writes to standard output. A reader that has read enough (`| head`) is no failure.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
@@ -24,8 +24,7 @@ pub(crate) fn write_stderr(bytes: &[u8]) {
 
 /// Writes into a device or a pipe that is there.
 pub(crate) fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut device| device.write_all(bytes));
-    written.map_err(|error| cannot_write(path, error))
+    files::write_through(path, bytes).map_err(|error| cannot_write(path, error))
 }
 
 /// That `path` cannot be written, and why.

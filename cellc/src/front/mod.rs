@@ -3,6 +3,7 @@
 #[cfg(feature = "json")]
 mod amplifier;
 pub(crate) mod apple;
+pub(crate) mod bounded;
 mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;

@@ -18,12 +18,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
-use tempfile::TempDir;
-
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
+use crate::files::TemporaryFolder;
 use crate::kernel::Element;
 use crate::options::Language;
 pub use numbers::Numbers;
@@ -97,7 +96,7 @@ pub struct Executable {
     path: PathBuf,
     subjects: Vec<(String, Interface)>,
     // Holds the program's file as long as it may be started.
-    folder: Option<Rc<TempDir>>,
+    folder: Option<Rc<TemporaryFolder>>,
 }
 
 /// Generated code, compiled and running. It ends when dropped.
@@ -110,7 +109,7 @@ pub struct Harness {
     isa: String,
     interface: Interface,
     // Holds the program's file as long as it runs.
-    _folder: Option<Rc<TempDir>>,
+    _folder: Option<Rc<TemporaryFolder>>,
 }
 
 impl Executable {
@@ -120,10 +119,8 @@ impl Executable {
     /// What the compiler said, or why it did not start.
     pub fn temporary(compilation: &Compilation) -> Result<Self, Failed> {
         const STEM: &str = "generated";
-        let folder = tempfile::Builder::new()
-            .prefix("cellc-")
-            .tempdir()
-            .map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
+        let folder = TemporaryFolder::new();
+        let folder = folder.map_err(|error| problem(format!("no temporary folder can be made: {error}")))?;
         for file in compilation.emit(STEM) {
             write(&folder.path().join(&file.name), &file.bytes)?;
         }

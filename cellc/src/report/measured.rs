@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
+use crate::files::TemporaryFolder;
 use crate::options::Language;
 
 /// The flags that are measured with.
@@ -38,8 +39,7 @@ impl Measured {
         let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else { return Ok(None) };
         let mut compilation = compilation.clone();
         compilation.options.language = Language::C;
-        let folder = tempfile::Builder::new().prefix("cellc-").tempdir();
-        let folder = folder.map_err(|error| format!("no temporary folder can be made: {error}"))?;
+        let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
         let at = |name: &str| folder.path().join(name);
         for file in compilation.emit("net") {
             fs::write(at(&file.name), file.bytes.as_slice()).map_err(|error| format!("{}: {error}", file.name))?;

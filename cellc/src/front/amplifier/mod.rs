@@ -9,9 +9,9 @@ mod rtneural;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::Path;
 
+use super::bounded::{self, Limit};
 use super::keys::Spanned;
 use super::stack::Stack;
 use super::{file_name, input_file};
@@ -19,8 +19,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{LedgerEntry, Model, Op};
 use json::{Json, Object};
 
-/// The largest file that is read.
-const LARGEST: u64 = 64 << 20;
+/// Limit for the file.
+const LIMIT: Limit = Limit { what: "the JSON of an amplifier model", bytes: 64 << 20 };
 
 /// What a reader makes of a file.
 struct Found {
@@ -37,14 +37,8 @@ struct Found {
 pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
     let shown = quoted(&path.to_string_lossy());
     let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
-    let len = fs::metadata(path).map(|metadata| metadata.len());
-    if let Ok(len) = len
-        && len > LARGEST
-    {
-        let found = format!("{shown} has {} MiB", len >> 20);
-        return Err(refused(found).valid(format!("at most {} MiB of JSON", LARGEST >> 20)).into());
-    }
-    let bytes = fs::read(path).map_err(|error| refused(format!("cannot read {shown}: {error}")))?;
+    let unreadable = |error| refused(format!("cannot read {shown}: {error}")).cause(error);
+    let bytes = bounded::read(path, &LIMIT).map_err(unreadable)?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let (mut model, warnings) = read_bytes(&path.to_string_lossy(), &name, &bytes)?;
     model.files.push(input_file(file_name(path), &bytes));

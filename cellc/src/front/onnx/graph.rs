@@ -308,7 +308,17 @@ impl<'f> GraphReader<'f> {
     }
 
     fn or_error(&mut self, read: Result<Tensor, Wrong>) -> Option<Tensor> {
-        read.map_err(|wrong| self.error(wrong.found, wrong.valid, wrong.help)).ok()
+        let wrong = match read {
+            Ok(tensor) => return Some(tensor),
+            Err(wrong) => wrong,
+        };
+        match &wrong.file {
+            None => self.error(wrong.found, wrong.valid, wrong.help),
+            // many tensors may be in one file
+            Some(file) if self.folder.refused.insert(file.clone()) => self.refuse(wrong),
+            Some(_) => {}
+        }
+        None
     }
 
     /// Remembers what messages call the node that is read, while graphs inside it are.

@@ -19,12 +19,11 @@ mod tensors;
 mod tests;
 mod windows;
 
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use prost::Message;
 
+use super::bounded::{self, Limit};
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
@@ -36,8 +35,8 @@ use proto::ModelProto;
 pub use supported::{SUPPORTED, Supported};
 use tensors::Folder;
 
-/// The most bytes of a file; protobuf itself ends there.
-const MOST_BYTES: u64 = 1 << 31;
+/// Limit for the file; protobuf itself ends there.
+const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 
 /// Reads a model from a file. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
 ///
@@ -45,12 +44,10 @@ const MOST_BYTES: u64 = 1 << 31;
 /// If the file cannot be read, or is no ONNX model.
 pub(super) fn read(path: &Path, dims: &[(String, usize)]) -> Result<(Model, Diagnostics), Diagnostics> {
     let shown = quoted(&path.to_string_lossy());
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    if let Err(error) = file {
+    let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
-        return Err(Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)]));
-    }
+        Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)])
+    })?;
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     read_from(&file_name(path), &bytes, folder, dims)
 }
@@ -79,12 +76,12 @@ fn read_from(
             Diagnostic::error(Origin::Unknown, found).valid("an ONNX model in protobuf's format, below 2 GiB");
         Diagnostics(vec![problem.help("export or download the model again")])
     };
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > LIMIT.bytes {
         return Err(refused(format!("{} has more than 2 GiB", quoted(name))));
     }
     let message =
         ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
-    let mut folder = Folder { path: folder.map(Path::to_owned), files: Vec::new(), sparse: 0 };
+    let mut folder = Folder { path: folder.map(Path::to_owned), ..Folder::default() };
     let (mut model, diagnostics) = GraphReader::model(message, &mut folder, dims);
     model.files.push(input_file(name.to_owned(), bytes));
     let beside = folder.files.iter().map(|(name, bytes)| input_file(name.clone(), bytes));

@@ -1,13 +1,14 @@
 //! Tensors that a file holds, in every form of their data.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::proto::{SparseTensorProto, StringStringEntryProto, TensorProto};
 use crate::diagnostic::quoted;
+use crate::front::bounded;
 use crate::model::{ElementType, Tensor};
 
 /// The most bytes of one tensor.
@@ -24,11 +25,13 @@ pub(super) struct Wrong {
     pub(super) found: String,
     pub(super) valid: String,
     pub(super) help: &'static str,
+    /// The name of the external file, where all of it is wrong.
+    pub(super) file: Option<String>,
 }
 
 impl Wrong {
     pub(super) fn new(found: impl Into<String>, valid: impl Into<String>, help: &'static str) -> Self {
-        Self { found: found.into(), valid: valid.into(), help }
+        Self { found: found.into(), valid: valid.into(), help, file: None }
     }
 }
 
@@ -67,11 +70,14 @@ pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
 }
 
 /// Where files beside the model are.
+#[derive(Default)]
 pub(super) struct Folder {
     /// None: the model is not a file.
     pub(super) path: Option<PathBuf>,
     /// The external files that were read, by name and bytes, in order.
     pub(super) files: Vec<(String, Arc<Vec<u8>>)>,
+    /// The external files that were refused.
+    pub(super) refused: BTreeSet<String>,
     /// The elements of all sparse tensors that were read.
     pub(super) sparse: usize,
 }
@@ -186,6 +192,24 @@ impl Folder {
             }),
         };
         let location = text("location").unwrap_or_default();
+        let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
+        let length = length.unwrap_or(wanted as u64);
+        let bytes = self.file(location).map_err(|wrong| Wrong { file: Some(location.to_owned()), ..wrong })?;
+        let size = bytes.len() as u64;
+        if length != wanted as u64 || offset.checked_add(length).is_none_or(|end| end > size) {
+            let found =
+                format!("external data: {length} bytes from byte {offset} of {}, which has {size}", quoted(location));
+            return Err(Wrong::new(found, format!("{wanted} bytes, all of them in the file"), SAVE_AGAIN));
+        }
+        let (start, end) = (offset as usize, (offset + length) as usize);
+        Ok((bytes, start..end))
+    }
+
+    /// The bytes of a file beside the model, read once.
+    fn file(&mut self, location: &str) -> Result<Arc<Vec<u8>>, Wrong> {
+        if let Some((_, bytes)) = self.files.iter().find(|(name, _)| name == location) {
+            return Ok(bytes.clone());
+        }
         let path = Path::new(location);
         // a backslash is a separator where the file may be used next
         let inside = !location.is_empty()
@@ -195,18 +219,16 @@ impl Folder {
             let found = format!("external data at {}", quoted(location));
             return Err(Wrong::new(found, "the name of a file in the model's folder", "put the file beside the model"));
         }
-        let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
-        let length = length.unwrap_or(wanted as u64);
         let Some(folder) = &self.path else {
             let found = format!("external data at {}", quoted(location));
             return Err(Wrong::new(found, "a model in one piece", SAVE_AGAIN));
         };
-        let full = folder.join(path);
         let unreadable = |error: std::io::Error| {
             let found = format!("external data at {}: {error}", quoted(location));
             Wrong::new(found, "a file beside the model that can be read", "put the file beside the model")
         };
         // neither a link nor a device: not even one on the way
+        let full = folder.join(path);
         let mut step = folder.clone();
         for part in path.components() {
             step.push(part);
@@ -216,31 +238,15 @@ impl Folder {
                 return Err(Wrong::new(found, "a file in the model's folder", "put the file itself beside the model"));
             }
         }
-        let mut file = fs::File::open(&full).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        if length != wanted as u64 || offset.checked_add(length).is_none_or(|end| end > size) {
-            let found =
-                format!("external data: {length} bytes from byte {offset} of {}, which has {size}", quoted(location));
-            return Err(Wrong::new(found, format!("{wanted} bytes, all of them in the file"), SAVE_AGAIN));
+        // the limit is one for all files together
+        let read: u64 = self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        let size = fs::metadata(&full).map_err(unreadable)?.len();
+        if read.saturating_add(size) > bounded::WEIGHTS.bytes {
+            return Err(unreadable(bounded::WEIGHTS.exceeded(Some(read.saturating_add(size)))));
         }
-        let known = self.files.iter().find(|(name, _)| name == location).map(|(_, bytes)| bytes.clone());
-        let bytes = match known {
-            Some(bytes) => bytes,
-            None => {
-                let mut bytes = Vec::new();
-                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-                file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-                let bytes = Arc::new(bytes);
-                self.files.push((location.to_owned(), bytes.clone()));
-                bytes
-            }
-        };
-        let (start, end) = (offset as usize, (offset + length) as usize);
-        if end > bytes.len() {
-            let found = format!("external data beyond the end of {}", quoted(location));
-            return Err(Wrong::new(found, "bytes of the file", SAVE_AGAIN));
-        }
-        Ok((bytes, start..end))
+        let bytes = Arc::new(bounded::read(&full, &bounded::WEIGHTS).map_err(unreadable)?);
+        self.files.push((location.to_owned(), bytes.clone()));
+        Ok(bytes)
     }
 }
 

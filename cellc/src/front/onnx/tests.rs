@@ -357,6 +357,18 @@ fn tensors_in_files_beside_the_model() {
         let said = refused(1, 2, &external(entries), Some(&model));
         assert!(said.contains(word), "{entries:?}: {said}");
     }
+    // a file that many tensors are in is refused once
+    let [w, v] = ["w", "v"].map(|name| {
+        let absent = external(&[("location", "absent"), ("offset", "0"), ("length", "8")]);
+        [int(1, 2), int(2, 1), long(8, name.as_bytes()), absent].concat()
+    });
+    let both = [graph(&w, 2), long(1, &node("Add", &["w", "v"], "z", &[])), long(5, &v), long(12, &value("z", 2))];
+    let said = read(&file(&both.concat(), 21), Some(&model)).expect_err("the file is absent").to_string();
+    assert_eq!(said.matches("external data").count(), 1, "{said}");
+    // sparse: reading it would take minutes
+    fs::File::create(model.join("huge")).unwrap().set_len(200 << 30).unwrap();
+    let said = refused(1, 2, &external(&[("location", "huge"), ("length", "8")]), Some(&model));
+    assert!(said.contains("the limit for a file of weights is 4 GiB"), "{said}");
     // from memory there is nothing beside it
     let said = refused(1, 2, &external(&[("location", "w.bin"), ("offset", "4")]), None);
     assert!(said.contains("a model in one piece"), "{said}");

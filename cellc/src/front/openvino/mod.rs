@@ -19,7 +19,7 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::{file_name, input_file};
+use super::{bounded, file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;
 #[cfg(any(test, feature = "internals"))]
@@ -36,7 +36,7 @@ use weights::{BinFile, BinLocation};
 /// # Errors
 /// If a file cannot be read, or is no XML.
 pub(super) fn read(xml: &Path, weights: Option<&Path>, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = weights::read_file(xml, xml::LARGEST_TEXT as u64).map_err(|e| unreadable(xml, e))?;
+    let bytes = bounded::read(xml, &xml::LIMIT).map_err(|e| unreadable(xml, e))?;
     let place = match weights {
         Some(path) => BinLocation::Given(path.to_owned()),
         None => BinLocation::Beside(xml.with_extension("bin")),

@@ -1,15 +1,11 @@
 //! The `.bin` file: read once, when the first constant asks for it, and shared by all of them.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
-use crate::front::{file_name, input_file};
+use crate::front::{bounded, file_name, input_file};
 use crate::model::InputFile;
-
-/// The largest file of weights that is read.
-const LARGEST: u64 = 1 << 34;
 
 /// Where the weights are.
 pub(super) enum BinLocation {
@@ -94,7 +90,7 @@ impl BinFile {
 
 fn from_file(path: &Path, origin: &Origin, help: String) -> Result<NamedBytes, Diagnostic> {
     let name = path.to_string_lossy().into_owned();
-    match read_file(path, LARGEST) {
+    match bounded::read(path, &bounded::WEIGHTS) {
         Ok(bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
         Err(e) => Err(Diagnostic::error(
             origin.clone(),
@@ -104,24 +100,4 @@ fn from_file(path: &Path, origin: &Origin, help: String) -> Result<NamedBytes, D
         .help(help)
         .cause(e)),
     }
-}
-
-/// The contents of a regular file of at most `largest` bytes.
-pub(super) fn read_file(path: &Path, largest: u64) -> std::io::Result<Vec<u8>> {
-    use std::io::Error;
-    let mut file = std::fs::File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(Error::other("it is a folder"));
-    }
-    let mut bytes = Vec::new();
-    if metadata.is_file() && metadata.len() <= largest {
-        bytes.reserve_exact(metadata.len() as usize);
-    }
-    // a device or a pipe may have no end
-    file.by_ref().take(largest + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > largest {
-        return Err(Error::other(format!("it holds more than {} MiB", largest >> 20)));
-    }
-    Ok(bytes)
 }

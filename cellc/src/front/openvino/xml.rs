@@ -14,9 +14,12 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
+use crate::front::bounded::Limit;
 
 /// The largest text that is read, in bytes, before and after transcoding.
-pub(super) const LARGEST_TEXT: usize = 1 << 28;
+const LARGEST_TEXT: usize = 1 << 28;
+/// Limit for the file.
+pub(super) const LIMIT: Limit = Limit { what: "the text of a model", bytes: LARGEST_TEXT as u64 };
 /// The most elements, and the most attributes, that are read.
 const MOST_ELEMENTS: usize = 1 << 23;
 

@@ -3,21 +3,18 @@
 mod header;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::apple::AppleResetGate;
+use super::bounded;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
-
-/// The largest file that is read.
-const LARGEST: u64 = 1 << 34;
 
 /// How many surplus tensors are named.
 const MOST_LISTED: usize = 8;
@@ -85,14 +82,7 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
         problems.0[0].cause = Some(Cause(Arc::new(e)));
         problems
     };
-    let about = fs::metadata(path).map_err(unreadable)?;
-    if !about.is_file() {
-        return Err(refuse("it is not a file".to_owned()));
-    }
-    if about.len() > LARGEST {
-        return Err(refuse(format!("it has {} bytes, and at most {LARGEST} are read", about.len())));
-    }
-    let bytes = fs::read(path).map_err(unreadable)?;
+    let bytes = bounded::read(path, &bounded::WEIGHTS).map_err(unreadable)?;
     let header = header::read(&bytes).map_err(refuse)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let file = super::input_file(name, &bytes);

@@ -1,0 +1,21 @@
+//! SIGINT and SIGTERM: the process ends without its temporary files.
+
+use std::thread;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::files;
+
+/// Removes the temporary files once a signal arrives; then the signal ends the process as usual.
+pub(super) fn watch() {
+    // Without a handler the next process removes the files.
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            files::remove_all();
+            _ = emulate_default_handler(signal);
+        }
+    });
+}

@@ -1,0 +1,271 @@
+//! Temporary files and folders that outlive neither the process nor a signal.
+//!
+//! A temporary file is locked as long as its process lives. So the next process that writes to the
+//! same folder knows what a killed process left behind, and removes it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Start of the name of a temporary file that is written beside its final place.
+const FILE_PREFIX: &str = ".cellc-";
+/// Start of the name of a temporary folder.
+#[cfg(feature = "cli")]
+const FOLDER_PREFIX: &str = "cellc-";
+/// File in a temporary folder that is locked as long as the folder is in use.
+#[cfg(feature = "cli")]
+const LOCK: &str = ".cellc-lock";
+
+/// Paths to remove when a signal ends the process.
+static PRESENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Locks the list of temporary paths. A signal waits as long as the list is locked.
+pub(super) fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every temporary file and folder of this process, which must not make others.
+#[cfg(all(feature = "cli", unix))]
+pub fn remove_all() {
+    // Compilers that are still running may add files to a folder while it is being removed.
+    const ATTEMPTS: usize = 20;
+    let mut present = present();
+    for _ in 0..ATTEMPTS {
+        present.retain(|path| remove(path).is_err());
+        if present.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // The process ends here: nothing may be made or renamed any more.
+    std::mem::forget(present);
+}
+
+/// Removes a file or a folder, if it exists.
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// A file under a temporary name. It is removed unless it is renamed.
+pub(super) struct Unfinished {
+    path: PathBuf,
+    /// Holds the lock.
+    file: File,
+}
+
+impl Unfinished {
+    /// Creates an empty file in `folder` that nobody else has.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        loop {
+            // Locked: a signal must find the file in the list.
+            let mut present = present();
+            let path = folder.join(next_name());
+            match File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => {
+                    let file = created?;
+                    present.insert(path.clone());
+                    drop(present);
+                    let unfinished = Self { path, file };
+                    // Another process may have removed the file before it was locked.
+                    if lock(&unfinished.file) && unfinished.path.exists() {
+                        return Ok(unfinished);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Creates a file in `folder` with these bytes, and with the permissions of `like` if it exists.
+    pub(super) fn write(folder: &Path, like: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let mut unfinished = Self::create(folder)?;
+        #[cfg(unix)]
+        if let Ok(metadata) = fs::metadata(like) {
+            // A file system without permissions cannot keep them.
+            _ = unfinished.file.set_permissions(metadata.permissions());
+        }
+        #[cfg(not(unix))]
+        let _ = like;
+        unfinished.file.write_all(bytes)?;
+        Ok(unfinished)
+    }
+
+    /// A second name for the file at `path`, or a copy of it, in the same folder.
+    pub(super) fn copy(folder: &Path, path: &Path) -> io::Result<Self> {
+        let mut unfinished = Self::create(folder)?;
+        // The lock is lost with the first file: until the rename, the copy looks like a stale file.
+        fs::remove_file(&unfinished.path)?;
+        fs::hard_link(path, &unfinished.path).or_else(|_| fs::copy(path, &unfinished.path).map(drop))?;
+        unfinished.file = File::open(&unfinished.path)?;
+        lock(&unfinished.file);
+        Ok(unfinished)
+    }
+
+    /// Renames the file. The caller holds the list of temporary paths.
+    pub(super) fn rename(&self, present: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
+        fs::rename(&self.path, to)?;
+        present.remove(&self.path);
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // A renamed file is no longer in the list.
+        if present().remove(&self.path) {
+            // What went wrong has been reported; nothing else can be done about it.
+            _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Locks a file. True unless another process has locked it; some file systems have no locks.
+fn lock(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// `.cellc-PROCESS-NUMBER`
+fn next_name() -> String {
+    // Threads of one process may write to one folder.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    format!("{FILE_PREFIX}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether a name is one that [`next_name`] gives.
+fn is_temporary(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.split_once('-'));
+    numbers.is_some_and(|(process, count)| number(process) && number(count))
+}
+
+/// Removes the temporary files that killed processes left in a folder.
+pub(super) fn remove_stale_files(folder: &Path) {
+    for path in entries(folder, is_temporary) {
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
+        if is_file && is_abandoned(&path) {
+            _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether the process that made a file has ended: nobody holds its lock.
+fn is_abandoned(path: &Path) -> bool {
+    // The lock is released when this handle is dropped, after the caller has looked at the answer:
+    // a process that is creating the file checks afterwards whether it still exists.
+    !present().contains(path) && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
+/// Paths in a folder whose names satisfy a condition; none if the folder cannot be read.
+fn entries(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let wanted = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
+    entries.flatten().map(|entry| entry.path()).filter(wanted).collect()
+}
+
+/// A temporary folder, removed when dropped.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    /// Holds the lock.
+    _lock: File,
+}
+
+#[cfg(feature = "cli")]
+impl TemporaryFolder {
+    /// Makes a folder, after removing the folders that killed processes left behind.
+    ///
+    /// # Errors
+    /// If no folder can be made.
+    pub fn new() -> io::Result<Self> {
+        remove_stale_folders(&std::env::temp_dir());
+        loop {
+            let mut present = present();
+            let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir()?;
+            present.insert(folder.path().to_owned());
+            drop(present);
+            let path = folder.path().join(LOCK);
+            let lock_file = File::create_new(&path)?;
+            // Another process may have removed the folder before it was locked.
+            if lock(&lock_file) && path.exists() {
+                return Ok(Self { folder, _lock: lock_file });
+            }
+        }
+    }
+
+    /// The folder's path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // `folder` removes itself.
+        present().remove(self.folder.path());
+    }
+}
+
+/// Removes the temporary folders that killed processes left in `parent`.
+#[cfg(feature = "cli")]
+fn remove_stale_folders(parent: &Path) {
+    for path in entries(parent, |name| name.starts_with(FOLDER_PREFIX)) {
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+        if is_folder && !present().contains(&path) && is_abandoned(&path.join(LOCK)) {
+            _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_files_are_removed_and_others_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let used = Unfinished::create(folder.path()).unwrap();
+        for name in [".cellc-1-0", ".cellc-999999999-12", ".cellc-1", ".cellc-a-0", "cellc-1-0", "net.c"] {
+            fs::write(at(name), "left").unwrap();
+        }
+        fs::create_dir(at(".cellc-2-0")).unwrap();
+        remove_stale_files(folder.path());
+        let mut left: Vec<_> = entries(folder.path(), |_| true);
+        left.sort();
+        let mut expected = [".cellc-1", ".cellc-2-0", ".cellc-a-0", "cellc-1-0", "net.c"].map(at).to_vec();
+        expected.push(used.path.clone());
+        expected.sort();
+        assert_eq!(left, expected);
+        drop(used);
+        assert_eq!(entries(folder.path(), is_temporary), [at(".cellc-2-0")]);
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn stale_folders_are_removed_and_others_are_kept() {
+        let parent = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(name);
+        for name in ["cellc-stale", "cellc-used", "cellc-unlocked", "other"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("net.c"), "").unwrap();
+        }
+        let [_, used, _] =
+            ["cellc-stale", "cellc-used", "other"].map(|name| File::create(at(name).join(LOCK)).unwrap());
+        used.lock().unwrap();
+        remove_stale_folders(parent.path());
+        let mut left = entries(parent.path(), |_| true);
+        left.sort();
+        assert_eq!(left, ["cellc-unlocked", "cellc-used", "other"].map(at));
+    }
+}
