@@ -319,7 +319,7 @@ impl<'a> Validation<'a> {
                 Op::Parameter => {}
                 // an empty tensor may stand for an input that is left out
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
-                _ if self.reads_iteration(node) || self.reads_open_end(node) => {}
+                _ if self.reads_iteration(node) || self.reads_open_end(node) || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
             self.hands_on = None;
