@@ -115,6 +115,76 @@ fn help_says_what_can_be_asked() {
 }
 
 #[test]
+fn a_full_device_is_a_failure() {
+    let place = Place::new();
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done = done(place.command(arguments).stdout(full));
+        done.failed(1, &["standard output cannot be written"]);
+    }
+}
+
+#[test]
+fn a_signal_removes_temporary_folders() {
+    use std::os::unix::process::ExitStatusExt;
+    let place = Place::new();
+    fs::create_dir(place.path("tmp")).unwrap();
+    let compiler = place.script("cc", "touch ../../started\nexec sleep 5\n");
+    let mut check = place.command(arguments!["check", model("gru_cell_min"), "--emit", "c"]);
+    check.env("CC", compiler).env("TMPDIR", place.path("tmp")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut check = check.spawn().unwrap();
+    while !place.path("started").exists() {
+        assert_eq!(check.try_wait().unwrap(), None);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_ne!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    assert!(Command::new("kill").arg(check.id().to_string()).status().unwrap().success());
+    assert_eq!(check.wait().unwrap().signal(), Some(15));
+    assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+}
+
+/// A set of files of two generations does not compile.
+#[test]
+fn mixed_files_do_not_compile() {
+    let place = Place::new();
+    let compile = |model: &Path, output: &str, options: &[&str]| {
+        place
+            .cellc(
+                [
+                    &[model.as_os_str(), "-o".as_ref(), output.as_ref()],
+                    &options.iter().map(OsStr::new).collect::<Vec<_>>()[..],
+                ]
+                .concat(),
+            )
+            .succeeded();
+    };
+    let (one, other) = (model("gru_cell_min"), model("gru_cell_params"));
+    compile(&one, "net.rs", &["--weights-as=file"]);
+    let rustc = || {
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition=2021", "--crate-type=lib", "--emit=metadata", "net.rs"]).current_dir(place.path(""));
+        done(&mut rustc)
+    };
+    rustc().succeeded();
+    let weights = place.path("net.rs.weights.bin");
+    let mut bytes = fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    rustc().failed(1, &["the file holds other weights than those of this source"]);
+
+    compile(&one, "net.c", &[]);
+    let header = fs::read(place.path("net.h")).unwrap();
+    compile(&other, "net.c", &[]);
+    let cc = || done(Command::new("cc").args(["-std=c11", "-fsyntax-only", "net.c"]).current_dir(place.path("")));
+    cc().succeeded();
+    fs::write(place.path("net.h"), header).unwrap();
+    cc().failed(1, &["the header belongs to another version of this file"]);
+}
+
+#[test]
 fn wrong_arguments_are_status_2_and_leave_nothing() {
     let place = Place::new();
     fs::create_dir(place.path("folder")).unwrap();

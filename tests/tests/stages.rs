@@ -191,8 +191,11 @@ fn the_common_interface() {
     let with = compilation_with("gru_cell_min", &[], options);
     let mut text = String::new();
     for ((name, plain), (_, with)) in files(&plain).into_iter().zip(files(&with)) {
-        let mut before = plain.lines().peekable();
-        let added = with.lines().filter(|line| before.next_if(|next| next == line).is_none());
+        // the hash of the header changes with it
+        let lines = |text: &str| text.lines().filter(|line| !line.contains("_H_HASH")).map(str::to_owned).collect();
+        let [plain, with]: [Vec<String>; 2] = [lines(&plain), lines(&with)];
+        let mut before = plain.iter().peekable();
+        let added = with.iter().filter(|line| before.next_if_eq(line).is_none());
         let added = added.map(|line| format!("{line}\n")).collect::<String>();
         assert!(before.next().is_none(), "{name} lost lines");
         text += &format!("// {name}\n{added}");

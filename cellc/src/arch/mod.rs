@@ -55,6 +55,9 @@ pub struct Arch {
     pub apart: usize,
     /// Elements of the stack that a kernel takes for a tensor at most; what is longer is scratch memory of the state.
     pub own: usize,
+    /// Most elements of a tensor that a model computes: 2^28 (1 GiB of f32) where an operating system
+    /// gives a program more than 4 GiB of addresses, else 2^24.
+    pub most_elements: usize,
     /// Bytes of a line of the cache, which holds the longest vectors.
     pub line: usize,
     /// What code costs there.
@@ -579,6 +582,7 @@ static ONE_LANE: Arch = Arch {
     alignment: 4,
     apart: 4,
     own: 8,
+    most_elements: 1 << 24,
     line: 16,
     costs: Costs {
         alternate_near: [0, 0],
@@ -619,6 +623,7 @@ pub static WASM32: Arch = Arch {
     c_rows: WASM,
     rust_struct: "",
     alignment: 16,
+    most_elements: 1 << 24,
     // eight columns
     line: 32,
     costs: Costs { most_at_once: 24, ..FOUR_LANES },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::weights::weights_file;
+use super::weights::{Tail, weights_file};
 use super::{Contents, c, items, rust, weights};
 use crate::options::{Language, WeightsAs};
 
@@ -32,8 +32,10 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
 pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
     if !is_inline(contents) {
-        let name = weights_file(stem, contents.options.language);
-        files.push(OutputFile { name, bytes: Arc::clone(&contents.packed.bytes) });
+        let language = contents.options.language;
+        let weights = &contents.packed.bytes;
+        let bytes = Arc::new(Tail::of(weights, language).file(weights));
+        files.push(OutputFile { name: weights_file(stem, language), bytes });
     }
     match contents.options.language {
         Language::Rust => {
@@ -70,7 +72,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
                 text.push('*');
                 weights::byte_string(&contents.packed.bytes, &mut text);
             } else {
-                text.push_str(&format!("*include_bytes!({:?})", weights_file(stem, Language::Rust)));
+                text.push_str(&weights::included(&contents.packed.bytes, &weights_file(stem, Language::Rust)));
             }
             text.push_str(after);
         }

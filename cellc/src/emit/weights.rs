@@ -3,6 +3,9 @@
 #[cfg(feature = "builder")]
 use std::fmt::Write;
 
+#[cfg(feature = "builder")]
+use sha2::{Digest, Sha256};
+
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use super::rust::WEIGHTS;
@@ -103,6 +106,60 @@ pub(super) fn weights_file(stem: &str, language: Language) -> String {
     format!("{stem}.{source}.weights.bin")
 }
 
+/// The bytes behind the weights in their file, by which a source knows the file that belongs to it.
+///
+/// They begin with half of the SHA-256 of the weights, which Rust compares. An assembler can only
+/// compare lengths, so the number of zeros behind it comes from the hash in a file for C: of 65,536
+/// files with as many weights, one has the same length.
+#[cfg(feature = "builder")]
+pub(super) struct Tail {
+    /// The first half of the weights' SHA-256.
+    pub(super) hash: u128,
+    /// Length of the tail in bytes.
+    pub(super) len: usize,
+}
+
+#[cfg(feature = "builder")]
+impl Tail {
+    /// The tail of a file with these weights.
+    pub(super) fn of(weights: &[u8], language: Language) -> Self {
+        let digest = Sha256::digest(weights);
+        let hash = u128::from_be_bytes(digest[..16].try_into().expect("half of 32 bytes"));
+        let zeros = match language {
+            Language::Rust => 0,
+            Language::C => usize::from(u16::from_be_bytes([digest[30], digest[31]])),
+        };
+        Self { hash, len: 16 + zeros }
+    }
+
+    /// The whole file.
+    pub(super) fn file(&self, weights: &[u8]) -> Vec<u8> {
+        let mut file = Vec::with_capacity(weights.len() + self.len);
+        file.extend_from_slice(weights);
+        file.extend_from_slice(&self.hash.to_be_bytes());
+        file.resize(weights.len() + self.len, 0);
+        file
+    }
+}
+
+/// A Rust expression: the weights in a file, which does not compile with the file of other weights.
+#[cfg(feature = "builder")]
+pub(super) fn included(weights: &[u8], name: &str) -> String {
+    let Tail { hash, len } = Tail::of(weights, Language::Rust);
+    let bytes = weights.len();
+    format!(
+        "{{
+    // The weights, and half of their SHA-256.
+    const FILE: &[u8; {bytes} + {len}] = include_bytes!({name:?});
+    match FILE.split_last_chunk() {{
+        Some((_, end)) if u128::from_be_bytes(*end) == {hash:#034x} => {{}}
+        _ => panic!(\"the file holds other weights than those of this source: generate both again\"),
+    }}
+    *FILE.first_chunk().unwrap()
+}}"
+    )
+}
+
 #[cfg(all(test, feature = "builder"))]
 mod tests {
     use super::*;
@@ -114,6 +171,19 @@ mod tests {
         byte_string(&bytes, &mut text);
         let literal: syn::LitByteStr = syn::parse_str(&text).expect("a literal");
         assert_eq!(literal.value(), bytes);
+    }
+
+    #[test]
+    fn the_tail_of_a_file_tells_its_weights() {
+        let [one, other] = [[1u8; 8], [2; 8]];
+        for language in [Language::Rust, Language::C] {
+            let [a, b] = [one, other].map(|weights| Tail::of(&weights, language).file(&weights));
+            assert!(a.starts_with(&one) && a[8..24] != b[8..24]);
+            assert_eq!(a.len() == b.len(), language == Language::Rust);
+        }
+        let text = included(&one, "gru.rs.weights.bin");
+        let file: syn::Expr = syn::parse_str(&text).expect("an expression");
+        assert!(matches!(file, syn::Expr::Block(_)), "{text}");
     }
 
     #[test]

@@ -128,6 +128,10 @@ pub fn common_interface(path: &Path, others: &[NewFile]) -> Result<Option<NewFil
     if others.iter().any(|other| lower_case(&other.path) == lower_case(path)) {
         return refused("a file that belongs to the model has this name", "choose another name for one of them");
     }
+    if !path.is_file() {
+        // a pipe would wait for a writer
+        return Ok(Some(NewFile { path: path.to_owned(), bytes: Arc::new(INTERFACE.into()) }));
+    }
     let text = bounded::read(path, &INTERFACE_LIMIT)
         .and_then(|bytes| String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)));
     match text {

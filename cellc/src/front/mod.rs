@@ -13,6 +13,7 @@ mod graph;
 pub mod keys;
 pub(crate) mod layer;
 pub(crate) mod layout;
+mod long_texts;
 #[cfg(feature = "read-onnx")]
 pub mod onnx;
 #[cfg(feature = "read-openvino")]

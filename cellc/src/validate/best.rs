@@ -7,6 +7,9 @@ use crate::model::{ElementType, Node, Source, TopK, ValidOp};
 /// The most that are wanted of a row: the row is looked at once for each.
 const MOST_WANTED: usize = 64;
 
+/// Most elements of a row: their places are held in f32.
+const MOST_PLACES: usize = 1 << 24;
+
 impl Validation<'_> {
     pub(super) fn top_k(&mut self, node: &Node, axis: i64, largest: bool, last: bool, sorted_by_place: bool) {
         let Some(input) = self.input(node, 0) else { return };
@@ -39,6 +42,11 @@ impl Validation<'_> {
 
     fn best(&mut self, node: &Node, input: &Known, axis: usize, top: TopK) -> Option<[Known; 2]> {
         self.all_exact(node, std::slice::from_ref(input))?;
+        if top.size > MOST_PLACES {
+            let found = format!("the best of {} elements", top.size);
+            self.error(node, &node.origin, found, format!("{MOST_PLACES} elements or fewer"), "split the tensor");
+            return None;
+        }
         let shape = self.shape_of(input);
         let own = strides(&shape);
         let with = |others: &[usize], own: usize| [&others[..axis], &others[axis + 1..], &[own]].concat();

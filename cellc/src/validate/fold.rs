@@ -188,6 +188,33 @@ pub(super) fn reduce(
     Ok(integers(shape, out.into_iter()))
 }
 
+/// The elements that products of two constant matrices, or of many, are computed from.
+pub(super) struct Product {
+    /// Batch, rows and columns.
+    pub(super) shape: Vec<usize>,
+    /// Elements between neighbours along `shape`, in the left and in the right factor.
+    pub(super) strides: Vec<[isize; 2]>,
+    /// Products in a sum.
+    pub(super) inner: usize,
+    /// Elements between the operands of two neighbouring products.
+    pub(super) along: [isize; 2],
+}
+
+/// Products of matrices, with sums in f64.
+pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
+    let [a, b] = factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
+    let mut sums = Vec::with_capacity(shape.iter().product());
+    walk([0; 2], &of.shape, &of.strides, |at| {
+        let at = |k: usize| [0, 1].map(|i| (at[i] + k as isize * of.along[i]) as usize);
+        let terms = (0..of.inner).map(at).map(|[i, j]| a[i] * b[j]);
+        sums.push(terms.sum::<f64>());
+    });
+    if factors.iter().all(|tensor| tensor.element() == ElementType::F64) {
+        return tensor_of(shape, ElementType::F64, sums.into_iter().flat_map(f64::to_le_bytes).collect());
+    }
+    tensor_of(shape, ElementType::F32, sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect())
+}
+
 /// An operation on constants that broadcast to `shape`; what their elements are called says in what it is computed.
 ///
 /// # Errors

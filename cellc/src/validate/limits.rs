@@ -1,22 +1,27 @@
 //! How large a model may be: what is larger is refused, not tried.
 
+use std::collections::HashSet;
+
 use super::{Validation, element_count};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::{ElementType, ValidNode, ValidOp};
+use crate::model::{ElementType, Node, Tensor, ValidNode, ValidOp};
 use crate::options::Unroll;
 
 /// The most elements of a constant: 1 GiB of f32.
 pub(super) const MOST_ELEMENTS: usize = 1 << 28;
-/// The most elements of a tensor that is computed: 64 MiB of f32.
-pub(super) const MOST_COMPUTED: usize = 1 << 24;
+/// Most elements of the result of one operation on constants that together have no more.
+pub(super) const MOST_FOLDED_ALONE: usize = 1 << 24;
 /// The most bytes of all inputs and outputs together; weights that are inputs are not counted.
 const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// The most elements that operations on constants give, all together: some seconds.
-pub(super) const MOST_FOLDED: usize = 1 << 29;
-/// By how many elements the results of operations on constants may be more than what they are computed from, all together.
-pub(super) const MOST_GROWN: usize = 1 << 26;
+/// Most elements that all operations on constants compute or add up: some seconds.
+const MOST_FOLDED: usize = 1 << 29;
+/// Most bytes of the results of all operations on constants, beside [`FOLDED_PER_BYTE`].
+const MOST_FOLDED_BYTES: usize = 256 << 20;
+/// Most bytes of these results for each byte of the model's own constants. A weight of one byte is
+/// converted, shifted, scaled, transposed: each of the results has four bytes.
+const FOLDED_PER_BYTE: usize = 32;
 /// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
 const MOST_NODES: usize = 1000;
 /// The most operations, those that nothing reads included, and those of a body as often as it is looked at.
@@ -31,7 +36,60 @@ pub(super) const MOST_LOOPS: usize = 8;
 /// time, and 3,456 of them take some 20 seconds.
 const MOST_UNROLLED: usize = 1 << 13;
 
+/// What the operations on constants of a model have taken.
+#[derive(Default)]
+pub(super) struct Folded {
+    /// Elements that were computed or added up.
+    elements: usize,
+    /// Bytes of all results.
+    bytes: usize,
+    /// Bytes of the model's own constants.
+    given: usize,
+    /// Addresses of these constants: several nodes may share one.
+    known: HashSet<(usize, usize)>,
+}
+
+impl Folded {
+    /// Counts a constant of the model.
+    pub(super) fn given(&mut self, tensor: &Tensor) {
+        let bytes = tensor.bytes();
+        if self.known.insert((bytes.as_ptr().addr(), bytes.len())) {
+            self.given = self.given.saturating_add(bytes.len());
+        }
+    }
+}
+
 impl Validation<'_> {
+    /// Refuses a result of an operation on constants that is too much together with all others.
+    pub(super) fn folds(&mut self, node: &Node, count: usize, element: ElementType) -> Option<()> {
+        // integers and booleans are held in 64 bits
+        let size = if element.is_float() && element != ElementType::F64 { 4 } else { 8 };
+        self.folded.bytes = self.folded.bytes.saturating_add(count.saturating_mul(size));
+        let most = MOST_FOLDED_BYTES.saturating_add(self.folded.given.saturating_mul(FOLDED_PER_BYTE));
+        if self.folded.bytes > most {
+            let found = format!("operations on constants give {} bytes", self.folded.bytes);
+            let valid = format!(
+                "256 MiB and {FOLDED_PER_BYTE} times the bytes of the model's constants: {most} bytes or fewer, all together"
+            );
+            let help = "compute with smaller tensors, and let operators broadcast them";
+            self.error_of_many(node, found, valid, help);
+            return None;
+        }
+        self.folding(node, count)
+    }
+
+    /// Refuses operations on constants that take too long, all together.
+    pub(super) fn folding(&mut self, node: &Node, elements: usize) -> Option<()> {
+        self.folded.elements = self.folded.elements.saturating_add(elements);
+        if self.folded.elements > MOST_FOLDED {
+            let found = format!("operations on constants compute {} elements and products", self.folded.elements);
+            let help = "compute the constants before the model is saved";
+            self.error_of_many(node, found, format!("{MOST_FOLDED} or fewer, all together"), help);
+            return None;
+        }
+        Some(())
+    }
+
     /// Refuses inputs, or inputs and outputs, that are too large together; whether they are not. `outputs` are the shapes of
     /// the latter.
     pub(super) fn interface_size(&mut self, outputs: &[&[usize]]) -> bool {

@@ -1,12 +1,16 @@
 //! Products of matrices.
 
 use super::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
-use super::{Known, Validation};
+use super::{Known, Validation, fold};
 use crate::model::{Dense, MatMul, Node, Source, Tensor, ValidOp, WeightSource};
 use crate::options::WeightFormat;
 
 /// How many matrices of a constant are layers of their own at most, as each has code of its own.
 const MOST_MATRICES: usize = 32;
+
+/// Most products of two constants that are computed at every step. They show that a recurrent layer
+/// starts anew, which the model's user should know; larger ones would take too long.
+const MOST_REPEATED: usize = 1 << 24;
 
 /// A factor as a matrix, or many: a vector is a row on the left, a column on the right.
 struct Factor {
@@ -103,8 +107,13 @@ impl<'a> Validation<'a> {
         let mut shape = batch.clone();
         shape.extend((!a.vector).then_some(rows));
         shape.extend((!b.vector).then_some(columns));
-        self.computable(node, &shape)?;
         let element = inputs[0].element();
+        let products = batch.iter().chain(&[rows, inner, columns]).fold(1, |n: usize, &size| n.saturating_mul(size));
+        if products > MOST_REPEATED && a.known.tensor().is_some() && b.known.tensor().is_some() {
+            self.folding(node, products)?;
+            return self.product_of_constants(node, &a, &b, &batch, shape);
+        }
+        self.computable(node, &shape)?;
         // weights of fewer bits, and integer arithmetic, are those of dense layers
         let as_layers = self.options.stored(&node.name, None) != WeightFormat::F32;
         if let Some(w) = b.matrix() {
@@ -145,6 +154,32 @@ impl<'a> Validation<'a> {
         }
         let product = self.both_computed(node, &a, &b, &batch, [rows, inner, columns], shape);
         Some(Known::Source(product?, element))
+    }
+
+    /// The product of two constants, computed when compiling.
+    fn product_of_constants(
+        &mut self,
+        node: &Node,
+        a: &Factor,
+        b: &Factor,
+        batch: &[usize],
+        shape: Vec<usize>,
+    ) -> Option<Known> {
+        let element = a.known.element();
+        let ((rows, inner), (_, columns)) = (a.rows_and_columns(), b.rows_and_columns());
+        self.foldable(node, &shape, element)?;
+        // along the batch, the rows and the columns of the product; then along the inner dimension
+        let (mut of_a, mut of_b) = (a.strides(batch), b.strides(batch));
+        let along = [of_a.pop()?, of_b.remove(batch.len())];
+        of_a.push(0);
+        of_b.insert(batch.len(), 0);
+        let walked = fold::Product {
+            shape: [batch, &[rows, columns]].concat(),
+            strides: of_a.into_iter().zip(of_b).map(|(a, b)| [a, b]).collect(),
+            inner,
+            along,
+        };
+        Some(Known::Constant(fold::product([a.known.tensor()?, b.known.tensor()?], &walked, shape), element))
     }
 
     fn dense(

@@ -46,12 +46,12 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
-    Dim, ElementType, LayerPlace, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode,
-    ValidOp, ValidValue, ValueId, shape_text,
+    Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
+    ValidValue, ValueId, shape_text,
 };
 use crate::options::{Options, State};
 use interface::names;
-use limits::{MOST_COMPUTED, MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED, MOST_GROWN, MOST_LOOKED_AT, MOST_OPERATIONS};
+use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
 use uses::Uses;
 use variables::Variables;
@@ -162,8 +162,6 @@ struct Validation<'a> {
     nodes: Vec<ValidNode>,
     /// How many loops it is in.
     depth: usize,
-    /// The node that is looked at.
-    layer: LayerPlace,
     /// How many nodes have been looked at, those of bodies again and again.
     looked_at: usize,
     /// Whether a loop failed for being one, not for what it computes.
@@ -174,10 +172,8 @@ struct Validation<'a> {
     needs_max_steps: bool,
     /// How many operations there are, those of bodies too.
     operations: usize,
-    /// How many elements operations on constants have given.
-    folded: usize,
-    /// By how many elements what they gave is more than what they were given.
-    grown: usize,
+    /// What operations on constants have taken.
+    folded: limits::Folded,
     /// How many branches around the node may be taken at run time.
     at_run_time: usize,
     /// By value: what a call says of the outputs of loops that end by a condition.
@@ -216,14 +212,12 @@ impl<'a> Validation<'a> {
             variables: Variables::default(),
             nodes: Vec::new(),
             depth: 0,
-            layer: LayerPlace::default(),
             looked_at: 0,
             wants_unrolling: false,
             wants_condition: false,
             needs_max_steps: false,
             operations: 0,
-            folded: 0,
-            grown: 0,
+            folded: limits::Folded::default(),
             at_run_time: 0,
             endings: HashMap::new(),
             hands_on: None,
@@ -307,8 +301,6 @@ impl<'a> Validation<'a> {
         let between = if self.depth == 0 { cut::between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
             self.looked_at += 1;
-            let outer = if self.depth == 0 { index } else { self.layer.outer };
-            self.layer = LayerPlace { outer, inner: index };
             if self.looked_at > MOST_LOOKED_AT && self.depth > 0 {
                 self.bodies_too_large(node);
                 return;
@@ -319,7 +311,7 @@ impl<'a> Validation<'a> {
                 Op::Parameter => {}
                 // an empty tensor may stand for an input that is left out
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
-                _ if self.reads_iteration(node) || self.reads_open_end(node) || self.reads_empty(node) => {}
+                _ if self.reads_iteration(node) || self.reads_open_end(node) => {}
                 op => self.operation(node, op),
             }
             self.hands_on = None;
@@ -422,6 +414,7 @@ impl<'a> Validation<'a> {
         } else if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
+            self.folded.given(tensor);
             self.valid.has_bytes |= matches!(tensor.element(), ElementType::I8 | ElementType::U8);
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
@@ -432,14 +425,17 @@ impl<'a> Validation<'a> {
         let Some(known) = self.input(node, 0) else { return };
         let before = known.element();
         let converted = match known {
-            Known::Constant(tensor, _) if before.is_float() && element.is_float() => {
+            Known::Constant(tensor, _) if element.is_float() => {
                 // what was computed when compiling is f32 whatever it is called
                 let same = before == element || tensor.element() == ElementType::F32 && before != ElementType::F32;
-                let tensor = if same { tensor } else { rounded(&tensor, element).unwrap_or(tensor) };
-                Known::Constant(tensor, element)
-            }
-            Known::Constant(tensor, _) if element.is_float() => {
-                Known::Constant(rounded(&tensor, element).unwrap_or(tensor), element)
+                let same = same && before.is_float();
+                match Some(&tensor).filter(|_| !same).and_then(|tensor| rounded(tensor, element)) {
+                    None => Known::Constant(tensor, element),
+                    Some(rounded) => {
+                        let Some(()) = self.folds(node, rounded.len(), element) else { return };
+                        Known::Constant(rounded, element)
+                    }
+                }
             }
             Known::Constant(tensor, _) => {
                 let Some(()) = self.foldable(node, tensor.shape(), element) else { return };
@@ -539,19 +535,18 @@ impl<'a> Validation<'a> {
             _ => node.kind.split(',').next().unwrap_or_default(),
         };
         self.operations += 1;
-        let (name, kind, ledger) = (node.name.clone(), kind.to_owned(), node.ledger.clone());
-        self.nodes.push(ValidNode { name, kind, op, ledger, layer: self.layer });
+        self.nodes.push(ValidNode { name: node.name.clone(), kind: kind.to_owned(), op, ledger: node.ledger.clone() });
     }
 
     /// Refuses a shape that nothing may compute.
     fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        self.computable_up_to(node, shape, MOST_COMPUTED)
+        self.computable_up_to(node, shape, self.options.arch.most_elements)
     }
 
     /// The most elements of what an operation on constants gives: what they have together is no more to hold than they are.
     fn most_folded(&self, node: &Node) -> usize {
         let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
-        inputs.map(Tensor::len).fold(0, usize::saturating_add).clamp(MOST_COMPUTED, MOST_ELEMENTS)
+        inputs.map(Tensor::len).fold(0, usize::saturating_add).clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
     }
 
     fn computable_up_to(&mut self, node: &Node, shape: &[usize], most: usize) -> Option<()> {
@@ -584,23 +579,7 @@ impl<'a> Validation<'a> {
         let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
         self.computable_up_to(node, &sizes, self.most_folded(node))?;
         let count: usize = shape.iter().product();
-        let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
-        let given = inputs.map(Tensor::len).fold(0, usize::saturating_add);
-        self.folded = self.folded.saturating_add(count);
-        self.grown = self.grown.saturating_add(count.saturating_sub(given));
-        if self.grown > MOST_GROWN {
-            let found = "operations on constants give many more elements than they are given";
-            let help = "compute with smaller tensors, and let operators broadcast them";
-            self.error_of_many(node, found, format!("{MOST_GROWN} more, all together"), help);
-            return None;
-        }
-        if self.folded > MOST_FOLDED {
-            let found = "operations on constants give too many elements";
-            let help = "compute the constants before the model is saved";
-            self.error_of_many(node, found, format!("{MOST_FOLDED} or fewer, all together"), help);
-            return None;
-        }
-        Some(())
+        self.folds(node, count, element)
     }
 
     /// What is wrong from some node on, said once.
@@ -666,8 +645,11 @@ impl<'a> Validation<'a> {
     }
 
     fn too_large(&mut self, node: &Node, origin: &Origin, shape: &[usize], most: usize) {
-        let found = format!("a tensor of shape {}", shape_text(shape));
-        self.error(node, origin, found, format!("{most} elements or fewer"), "split the model");
+        let bytes = element_count(shape).and_then(|count| count.checked_mul(4));
+        let bytes = bytes.map_or_else(String::new, |bytes| format!(": {bytes} bytes"));
+        let found = format!("a tensor of shape {}{bytes}", shape_text(shape));
+        let valid = format!("{most} elements, {} bytes, or fewer", 4 * most);
+        self.error(node, origin, found, valid, "split the model");
     }
 
     fn error(

@@ -185,6 +185,7 @@ impl Validation<'_> {
         }
         if let Known::Constant(tensor, element) = input {
             self.foldable(node, &to, *element)?;
+            self.folding(node, tensor.len())?;
             return match fold::reduce(function, tensor, *element, size, inner, to) {
                 Ok(tensor) => Some(Known::Constant(tensor, *element)),
                 Err(reason) => {

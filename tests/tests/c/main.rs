@@ -306,7 +306,10 @@ fn weights_in_a_file() {
     cases::write(&beside, &compilation, "net");
     let weights = "net.c.weights.bin";
     let contents = fs::read(beside.join(weights)).expect("the file of weights");
-    assert_eq!(&contents, &*compilation.packed.bytes);
+    assert!(contents.starts_with(&compilation.packed.bytes));
+    // no tail, and files that are too short and too long
+    let (short, long) = (&contents[..contents.len() - 1], [&contents[..], &[0]].concat());
+    let others: [&[u8]; 3] = [&compilation.packed.bytes, short, &long];
     let calls = driver::calls(&compilation);
     fs::copy(beside.join("net.h"), folder.join("net.h")).expect("copied");
     let elsewhere = format!("-DNET_WEIGHTS_FILE=\"{}\"", beside.join(weights).display());
@@ -324,6 +327,11 @@ fn weights_in_a_file() {
         }
         let output = run(&folder, compiler.c, &["-c", "src/net.c"]);
         assert!(!output.status.success(), "the weights cannot be found from here");
+        for other in others {
+            fs::write(folder.join("other.bin"), other).expect("written");
+            let output = run(&folder, compiler.c, &["-DNET_WEIGHTS_FILE=\"other.bin\"", "-c", "src/net.c"]);
+            assert!(!output.status.success(), "{} bytes are not those of this source", other.len());
+        }
         fs::write(folder.join("embed.c"), "#ifndef __has_embed\n#error none\n#endif\n").expect("written");
         if run(&folder, compiler.c, &["-c", "embed.c"]).status.success() {
             object(&folder, compiler, "src/net.c", "net.o", &["-O2", "-DNET_EMBED"]);

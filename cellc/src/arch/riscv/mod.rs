@@ -103,6 +103,7 @@ pub static RISCV64: Arch = Arch {
         "compile it with -march=rv64gc, or generate it with --target any",
     ),
     alignment: 8,
+    most_elements: 1 << 28,
     // one vector
     line: 64,
     costs: FOUR_LANES,

@@ -110,6 +110,7 @@ pub static X86_64: Arch = Arch {
     apart: 128,
     // 16 KiB
     own: 4096,
+    most_elements: 1 << 28,
     line: 64,
     costs: Costs {
         // that of the smallest machine with vectors

@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Deref;
 
+use sha2::{Digest, Sha256};
+
 use super::Contents;
 use super::text::{listed, when};
 use crate::arch::{Condition, Isa};
@@ -58,11 +60,16 @@ impl CFile<'_> {
         let mut out = String::new();
         block_comment(&mut out, "", self.header);
         out.push('\n');
+        let (header, hash) = self.header_and_hash();
         if is_includable(self.stem) {
             out.push_str(&format!("#include \"{}.h\"\n", self.stem));
         } else {
-            out.push_str(&self.header());
+            out.push_str(&header);
         }
+        out.push_str(&format!(
+            "#if {}_H_HASH != {hash}\n#error \"the header belongs to another version of this file: generate both again\"\n#endif\n",
+            self.upper()
+        ));
         out.push_str(&self.preamble(&code));
         vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
@@ -76,9 +83,19 @@ impl CFile<'_> {
 
     /// The header.
     pub(super) fn header(&self) -> String {
+        self.header_and_hash().0
+    }
+
+    /// The header file, and the number in it by which the source knows that the two belong together.
+    fn header_and_hash(&self) -> (String, String) {
         let mut out = String::new();
         api::header(&mut out, self);
-        out
+        let digest = Sha256::digest(&out);
+        let hash = format!("0x{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
+        let included = format!("#define {}_H_INCLUDED\n", self.upper());
+        let (before, after) = out.split_once(&included).expect("emit: a header has an include guard");
+        let compared = format!("#define {}_H_HASH {hash} /* which the source compares */\n", self.upper());
+        (format!("{before}{included}{compared}{after}"), hash)
     }
 
     /// Whether it is written with what gcc and clang add to the language.

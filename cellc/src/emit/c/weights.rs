@@ -3,7 +3,7 @@
 use super::CFile;
 use crate::emit::elements::spelling;
 use crate::emit::text::{listed, part};
-use crate::emit::weights::{assembler_string, hexadecimal, weights_file};
+use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
 use crate::options::Language;
 
@@ -43,7 +43,11 @@ fn text(file: &CFile<'_>, name: &str) -> String {
     };
     let mut lists = file.contents.lists(file);
     lists.extend([("narrow", narrow.iter().map(member).collect())]);
+    let tail = Tail::of(&file.packed.bytes, Language::C);
     let words = [
+        ("DIGEST", format!("{:032x}", tail.hash)),
+        ("HELD_BYTES", len.to_string()),
+        ("TAIL_BYTES", tail.len.to_string()),
         ("ALIGNED_MEMBER", super::aligned(file.program.alignment)),
         ("KIND", kind.to_owned()),
         ("ALIGNMENT", file.program.alignment.to_string()),

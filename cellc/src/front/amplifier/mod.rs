@@ -13,10 +13,11 @@ use std::path::Path;
 
 use super::bounded::{self, Limit};
 use super::keys::Spanned;
+use super::long_texts::LONGEST;
 use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{LedgerEntry, Model, Op};
+use crate::model::{LedgerEntry, Model, Op, counted};
 use json::{Json, Object};
 
 /// Limit for the file.
@@ -113,11 +114,24 @@ fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
 
 /// What is left of an object: keys that are known to be about the model are listed, others are warned about.
 fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
+    let (mut room, mut left_out) = (LONGEST, 0);
     for (key, value) in object.rest() {
+        let entry = about(&key, &value);
+        let len = entry.attribute.len() + entry.given.as_ref().map_or(0, String::len);
+        if len > room {
+            left_out += 1;
+            continue;
+        }
+        room -= len;
         if !known.contains(&&key[..]) {
             let found = format!("the key {} is not known, and nothing is computed with it", quoted(&key));
             warnings.push(Diagnostic::warning(Origin::Unknown, found));
         }
-        ledger.push(about(&key, &value));
+        ledger.push(entry);
+    }
+    if left_out > 0 {
+        let keys = counted(left_out, "more key");
+        let found = format!("nothing is computed with {keys}, which the header leaves out: it lists {LONGEST} bytes");
+        warnings.push(Diagnostic::notice(Origin::Unknown, found));
     }
 }

@@ -94,6 +94,15 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
 }
 
 #[test]
+fn only_a_part_of_much_metadata_is_listed() {
+    let keys: String = (0..10_000).map(|i| format!("\"key{i}\": \"{}\", ", "v".repeat(100))).collect();
+    let (model, warnings) = read(&nam().replacen("\"sample_rate\"", &format!("{keys}\"sample_rate\""), 1)).unwrap();
+    let listed: usize = model.nodes.iter().map(|node| node.ledger.len()).sum();
+    assert!((30..100).contains(&listed), "{listed}");
+    assert!(warnings.0.iter().any(|warning| warning.found.contains("more keys, which the header leaves out")));
+}
+
+#[test]
 fn a_byte_order_mark_is_no_part_of_it() {
     assert!(read(&format!("\u{feff}{}", nam())).is_ok());
 }

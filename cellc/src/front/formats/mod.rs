@@ -55,6 +55,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), 
     let (mut model, mut problems) = (format.read)(path, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims, options.wording));
     problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
+    // after the names of options were looked up
+    problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
     super::complete((model, problems))
 }
 

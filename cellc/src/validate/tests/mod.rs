@@ -6,7 +6,6 @@ mod recurrent;
 mod refusals;
 mod restarts;
 mod states;
-mod steps;
 
 use std::fmt::Write;
 

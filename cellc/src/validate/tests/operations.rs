@@ -1,7 +1,7 @@
 //! What operations give, at run time and folded: the same, and what NumPy gives.
 
 use super::*;
-use crate::model::{BroadcastMode, NoAxes, Reduction};
+use crate::model::BroadcastMode;
 
 /// 0, 1, 2 ... of a shape.
 fn counting(shape: &[usize]) -> Vec<f64> {
@@ -46,6 +46,26 @@ fn both_ways(
 fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted: (&[usize], &[f64])) {
     let got = both_ways(shape, &counting(shape), |graph, x| vec![build(graph, x)]);
     assert_eq!(got, [(wanted.0.to_vec(), wanted.1.to_vec())]);
+}
+
+#[test]
+fn large_products_of_constants_are_computed_once() {
+    const N: usize = 256;
+    let mut graph = Graph::default();
+    // 0, 1, 2, 0, ... and a transposed matrix: all sums are exact
+    let values = |count: usize, period: usize| (0..count).map(|i| (i % period) as f32).collect::<Vec<_>>();
+    let (a, b) = (values(N * N, 3), values(2 * N * N, 5));
+    let inputs = [graph.floats(&[N, N], &a), graph.floats(&[2, N, N], &b)];
+    let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &inputs);
+    graph.result("y", y);
+    let (shape, got) = computed(&graph, &[]).remove(0);
+    assert_eq!(shape, [2, N, N]);
+    for (m, i, j) in [(0, 0, 0), (1, 3, 200), (0, 255, 17), (1, 255, 255)] {
+        let expected: f32 = (0..N).map(|k| a[i * N + k] * b[(m * N + j) * N + k]).sum();
+        assert_eq!(got[(m * N + i) * N + j], f64::from(expected), "{m} {i} {j}");
+    }
+    let valid = accepted(&graph, &Options::default());
+    assert!(!valid.nodes.iter().any(|node| matches!(node.op, ValidOp::MatMul(_) | ValidOp::Dense(_))));
 }
 
 #[test]
@@ -599,43 +619,4 @@ fn what_nothing_reads_is_not_there() {
     assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (2, 2, 0));
     assert_eq!(valid.nodes[1].kind, "Softmax");
     assert_eq!(valid.results[0].source, Source::Value(1));
-}
-
-/// A part without elements may be left unused or be put together with others; nothing is computed of it.
-#[test]
-fn parts_without_elements_are_left_out() {
-    let split = |g: &mut Graph, x: ValueId| {
-        let (axis, lengths) = (g.int(1), g.ints(&[2, 0, 1, 0]));
-        g.ops(Op::VariadicSplit, &[x, axis, lengths], 4)
-    };
-    let data = counting(&[2, 3]);
-    let parts = both_ways(&[2, 3], &data, |g, x| {
-        let parts = split(g, x);
-        let whole = g.op(Op::Concat { axis: 1 }, &[parts[1], parts[0], parts[3], parts[2]]);
-        let sizes = g.op(Op::ShapeOf, &[parts[3]]);
-        let empty = g.op(Op::Reshape { zero_keeps: false }, &[parts[1], sizes]);
-        let one = g.op(Op::Concat { axis: 1 }, &[parts[2], empty]);
-        vec![parts[0], whole, one]
-    });
-    let expected = [(vec![2, 2], vec![0.0, 1.0, 3.0, 4.0]), (vec![2, 3], data.clone()), (vec![2, 1], vec![2.0, 5.0])];
-    assert_eq!(parts, expected);
-    let sum = |g: &mut Graph, part: ValueId| {
-        let axis = g.ints(&[1]);
-        g.op(Op::Reduce { reduction: Reduction::Sum, keep: true, no_axes: NoAxes::All }, &[part, axis])
-    };
-    let product = |g: &mut Graph, part: ValueId| {
-        let weights = g.constant(&[2, 2]);
-        g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[part, weights])
-    };
-    let relu = |g: &mut Graph, part: ValueId| g.elementwise(Elementwise::Activation(Activation::Relu), &[part]);
-    let reads: [&dyn Fn(&mut Graph, ValueId) -> ValueId; 4] = [&sum, &product, &relu, &|_, part| part];
-    for read in reads {
-        let mut graph = Graph::default();
-        let x = graph.parameter("x", &[2, 3]);
-        let parts = split(&mut graph, x);
-        let y = read(&mut graph, parts[1]);
-        graph.result("y", y);
-        let said = validate(&graph.0, &Options::default()).expect_err("it is refused").to_string();
-        assert!(said.contains("of shape [2, 0]: a size of 0"), "{said}");
-    }
 }

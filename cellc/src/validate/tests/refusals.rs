@@ -294,15 +294,19 @@ fn small_files_do_not_take_much_memory() {
             g.op(Op::Resize(Resize { by: ResizeBy::Factors, scaling, sampling }), &[x, factors])
         })
     };
-    let grown = of_x(|g, x| {
-        let (zero, to, first, axis) = (g.floats(&[1], &[0.0]), g.ints(&[1 << 24]), g.ints(&[0]), g.int(0));
-        let mut y = x;
-        for _ in 0..5 {
-            let all = g.op(Op::Broadcast(BroadcastMode::Numpy), &[zero, to]);
-            let one = g.op(Op::Gather { batch_dims: 0 }, &[all, first, axis]);
-            y = g.elementwise(Elementwise::Add, &[y, one]);
+    // both inputs of each operation are one tensor
+    let doubled = of_x(|g, x| {
+        let mut sizes = g.ints(&[0]);
+        for _ in 0..28 {
+            sizes = g.op(Op::Concat { axis: 0 }, &[sizes, sizes]);
         }
-        y
+        g.op(Op::Gather { batch_dims: 0 }, &[x, sizes, sizes])
+    });
+    let squared = of_x(|g, x| {
+        let (one, to) = (g.floats(&[1], &[1.0]), g.ints(&[1000, 1000]));
+        let all = g.op(Op::Broadcast(BroadcastMode::Numpy), &[one, to]);
+        let product = g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[all, all]);
+        g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, product])
     });
     let gathered = of_x(|g, x| {
         let (one, to, axis) = (g.ints(&[1]), g.ints(&[1 << 14]), g.int(1));
@@ -312,11 +316,11 @@ fn small_files_do_not_take_much_memory() {
         g.op(Op::Gather { batch_dims: 0 }, &[x, places, axis])
     });
     let cases = [
-        ("a tensor of shape [2, 12582912]", resized(Sampling::Linear, (1 << 22) as f32)),
         ("3145728 elements between others", resized(Sampling::Linear, (1 << 20) as f32)),
         ("more than 256 runs of indices", resized(Sampling::Nearest(Nearest::Floor), 300_000.7)),
         ("more than 256 runs of indices", gathered),
-        ("give many more elements than they are given", grown),
+        ("operations on constants give 536870896 bytes", doubled),
+        ("operations on constants compute 1001000000 elements and products", squared),
     ];
     for (words, graph) in cases {
         let said = said(vec![("small", graph, Options::default())]);

@@ -30,7 +30,11 @@ static const ALIGNED_MEMBERunion {
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
  * assembler looks for it in the working directory and in those given by -I; -DUPPER_WEIGHTS_FILE='"path"' names
  * another place (with -flto: a place that the linker finds too). -DUPPER_WEIGHTS_SECTION='".name"' puts the weights into
- * a section of the linker's. */
+ * a section of the linker's.
+ *
+ * HELD_BYTES bytes of weights are followed by TAIL_BYTES bytes that are not linked: the first half of the weights' SHA-256,
+ * DIGEST, and as many zeros as the second half says. With a file of another length this source does
+ * not compile: the assembler refuses one of two ".org". Then generate both files again. */
 #ifndef UPPER_WEIGHTS_FILE
 #define UPPER_WEIGHTS_FILE "FILE_NAME"
 #endif
@@ -45,25 +49,33 @@ static const ALIGNED_MEMBERunion {
 #define UPPER_WEIGHTS_SECTION "__TEXT,__const"
 #endif
 #define UPPER_BEGIN ".section " UPPER_WEIGHTS_SECTION "\n.private_extern " UPPER_SYMBOL "\n"
+#define UPPER_TAIL ".section __DWARF,__cellc,regular,debug\n"
 #define UPPER_END ".text\n"
 #elif defined(_WIN32)
 #ifndef UPPER_WEIGHTS_SECTION
 #define UPPER_WEIGHTS_SECTION ".rdata"
 #endif
 #define UPPER_BEGIN ".section " UPPER_WEIGHTS_SECTION ",\"dr\"\n"
+#define UPPER_TAIL ".section .cellc,\"n\"\n"
 #define UPPER_END ".text\n"
 #else
 #ifndef UPPER_WEIGHTS_SECTION
 #define UPPER_WEIGHTS_SECTION ".rodata"
 #endif
 #define UPPER_BEGIN ".pushsection " UPPER_WEIGHTS_SECTION ",\"a\"\n.hidden " UPPER_SYMBOL "\n"
+#define UPPER_TAIL ".pushsection .cellc,\"e\"\n"
 #define UPPER_END ".popsection\n"
 #endif
 __asm__(UPPER_BEGIN
         ".globl " UPPER_SYMBOL "\n"
         ".balign ALIGNMENT\n" /* a cache line */
         UPPER_SYMBOL ":\n"
-        ".incbin \"" UPPER_WEIGHTS_FILE "\"\n"
+        ".incbin \"" UPPER_WEIGHTS_FILE "\", 0, HELD_BYTES\n"
+        UPPER_END UPPER_TAIL
+        "0: .incbin \"" UPPER_WEIGHTS_FILE "\", HELD_BYTES\n"
+        "1:\n"
+        ".org . - (1b - 0b) + TAIL_BYTES\n" /* an error: the file is too long */
+        ".org . - TAIL_BYTES + (1b - 0b)\n" /* an error: the file is too short */
         UPPER_END);
 #if defined(__ELF__)
 __attribute__((visibility("hidden")))
@@ -82,14 +94,20 @@ extern const KIND {
 __attribute__((section(UPPER_WEIGHTS_SECTION)))
 #endif
 static const ALIGNED_MEMBERunion {
-    unsigned char bytes[LENGTH * sizeof(float)];
+    unsigned char bytes[HELD_BYTES];
     float values[LENGTH];
 //* narrow
     TYPE MEMBER[COUNT];
 //.
 } PREFIX_weight_data = {{
-#embed UPPER_WEIGHTS_FILE
+#embed UPPER_WEIGHTS_FILE limit(HELD_BYTES)
 }};
+enum {
+    PREFIX_weight_file_bytes = sizeof((const unsigned char[]){
+#embed UPPER_WEIGHTS_FILE
+    })
+};
+_Static_assert(PREFIX_weight_file_bytes == HELD_BYTES + TAIL_BYTES, "the file holds other weights than those of this source: generate both again");
 #else
 #error "no way to take in the weights file: generate this file with --weights-as inline"
 #endif

@@ -1,0 +1,85 @@
+//! Names and metadata of a model that are longer than anybody reads.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::model::{Model, Op};
+
+/// Longest name or text of metadata, in bytes. Longer ones are cut.
+pub(super) const LONGEST: usize = 4096;
+
+/// Cuts long names and metadata, each to a text of its own. Returns a notice if there were any.
+pub(super) fn cut(model: &mut Model) -> Option<Diagnostic> {
+    let mut texts = Texts::default();
+    model.name.iter_mut().for_each(|name| texts.cut(name));
+    model.dimensions.iter_mut().for_each(|name| texts.cut(name));
+    model.values.iter_mut().flat_map(|value| &mut value.names).for_each(|name| texts.cut(name));
+    for node in &mut model.nodes {
+        texts.cut(&mut node.name);
+        texts.cut(&mut node.kind);
+        if let Op::ReadValue { variable, .. } | Op::Assign { variable, .. } = &mut node.op {
+            texts.cut(variable);
+        }
+        for entry in &mut node.ledger {
+            texts.cut(&mut entry.attribute);
+            texts.cut(&mut entry.taken);
+            entry.given.iter_mut().for_each(|given| texts.cut(given));
+        }
+    }
+    texts.notice()
+}
+
+/// Texts that were cut.
+#[derive(Default)]
+struct Texts {
+    /// By text: what became of it. Equal texts stay equal, and different ones different.
+    cut: HashMap<String, String>,
+    /// Bytes of the longest text.
+    longest: usize,
+}
+
+impl Texts {
+    fn cut(&mut self, text: &mut String) {
+        if text.len() <= LONGEST {
+            return;
+        }
+        self.longest = self.longest.max(text.len());
+        let number = self.cut.len() + 1;
+        let whole = std::mem::take(text);
+        text.clone_from(self.cut.entry(whole).or_insert_with_key(|whole| {
+            let end = (0..LONGEST - 32).rev().find(|&end| whole.is_char_boundary(end)).unwrap_or(0);
+            format!("{}…{number}", &whole[..end])
+        }));
+    }
+
+    fn notice(&self) -> Option<Diagnostic> {
+        if self.cut.is_empty() {
+            return None;
+        }
+        let found = format!(
+            "{} of the model's names and metadata are longer than {LONGEST} bytes, the longest has {}: their beginnings are kept",
+            self.cut.len(),
+            self.longest
+        );
+        Some(Diagnostic::notice(Origin::Unknown, found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_and_stay_different() {
+        let mut texts = Texts::default();
+        let long = "\u{e9}".repeat(LONGEST);
+        let mut all = [long.clone(), format!("{long}2"), long.clone(), "e".repeat(LONGEST)];
+        all.iter_mut().for_each(|text| texts.cut(text));
+        let [first, second, again, short] = &all;
+        assert!(first.len() <= LONGEST && second.len() <= LONGEST && first != second && first == again);
+        assert_eq!(*short, "e".repeat(LONGEST));
+        let notice = texts.notice().unwrap().found;
+        assert!(notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"), "{notice}");
+        assert_eq!(Texts::default().notice(), None);
+    }
+}
