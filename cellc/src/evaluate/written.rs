@@ -1,8 +1,8 @@
 //! Models written out by hand, for tests.
 
 use crate::model::{
-    Activation, ElementType, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue, Sequence, Source, Tensor,
-    ValidModel, ValidNode, ValidOp, ValidValue, Variable, WeightSource,
+    Activation, ElementType, LayerPlace, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue, Sequence,
+    Source, Tensor, ValidModel, ValidNode, ValidOp, ValidValue, Variable, WeightSource,
 };
 
 /// A model that is being written.
@@ -76,7 +76,7 @@ impl Written {
 }
 
 pub(crate) fn node(op: ValidOp) -> ValidNode {
-    ValidNode { name: String::new(), kind: String::new(), op, ledger: Vec::new() }
+    ValidNode { name: String::new(), kind: String::new(), op, ledger: Vec::new(), layer: LayerPlace::default() }
 }
 
 /// Activations that change nothing, so that sums can be followed by hand: relu of what is positive.

@@ -28,10 +28,10 @@ pub use op::{
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
 pub use valid::{
-    Concat, Convolve, Dense, Integers, LARGEST_INTEGER, Lengths, Lookup, LoopCarried, LoopResult, LoopSlice,
-    MOST_PRODUCTS, MatMul, Pairs, Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue, Sequence,
-    Softmax, Source, StatePair, Steps, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, ValidValue,
-    Variable, View, WeightSource, offsets,
+    Concat, Convolve, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lengths, Lookup, LoopCarried, LoopResult,
+    LoopSlice, MOST_PRODUCTS, MatMul, Pairs, Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue,
+    Sequence, Softmax, Source, StatePair, Steps, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
+    ValidValue, Variable, View, WeightSource, offsets,
 };
 pub(crate) use whole::{SCALES, WholeNumbers};
 

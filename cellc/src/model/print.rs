@@ -229,7 +229,7 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CellKind, InputFile, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
+    use crate::model::{CellKind, InputFile, LayerPlace, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
 
     #[test]
     fn everything_is_said_and_nothing_breaks_out() {
@@ -266,6 +266,7 @@ mod tests {
                 name: cell.name.clone(),
                 kind: "GRUCell".to_owned(),
                 ledger: Vec::new(),
+                layer: LayerPlace::default(),
                 op: ValidOp::Cell(cell),
             }],
             results: vec![ResultValue {

@@ -130,6 +130,17 @@ pub struct ValidNode {
     pub op: ValidOp,
     /// What each attribute was taken to mean.
     pub ledger: Vec<LedgerEntry>,
+    /// The node of the input that the operation belongs to.
+    pub layer: LayerPlace,
+}
+
+/// The place of a node among those of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerPlace {
+    /// Index of the node, or of the loop or If around it, in the graph of the model.
+    pub outer: usize,
+    /// Index of the node in the innermost graph that contains it.
+    pub inner: usize,
 }
 
 /// What a [`ValidNode`] does.

@@ -65,6 +65,9 @@ impl Validation<'_> {
         let same = self.shape_of(input) == geometry.shape && geometry.offset == 0 && geometry.is_contiguous();
         match input {
             _ if same => Some(input.clone()),
+            Known::Constant(..) | Known::Source(..) if geometry.shape.contains(&0) => {
+                self.empty(node, input.element(), geometry.shape)
+            }
             Known::Constant(tensor, element) => {
                 Some(Known::Constant(self.view_constant(node, tensor, &geometry)?, *element))
             }
@@ -86,6 +89,34 @@ impl Validation<'_> {
             }
             Known::Iteration(..) => None,
         }
+    }
+
+    /// A tensor without elements, as a split into parts of 0 gives: nothing but other operations that move elements may read it.
+    fn empty(&mut self, node: &Node, element: ElementType, shape: Vec<usize>) -> Option<Known> {
+        let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
+        self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
+        let tensor = if element.is_float() { Tensor::from_f32(shape, &[]) } else { Tensor::from_i64(shape, &[]) };
+        Some(Known::Constant(tensor?, element))
+    }
+
+    /// Refuses to compute with a tensor without elements.
+    pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
+        use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
+        use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
+        let is_empty = |known: &Known| {
+            known.element().is_float() && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
+        };
+        let moves = match &node.op {
+            Concat { .. } | Convert | If(_) | Result | ShapeOf | Slice | Split { .. } | StridedSlice { .. } => true,
+            VariadicSplit | Reshape { .. } | Squeeze { .. } | Transpose | Unsqueeze => true,
+            _ => false,
+        };
+        let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
+        let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else { return false };
+        let found = format!("an input of shape {}: a size of 0", shape_text(&self.shape_of(known)));
+        let help = "leave the layer out: there is nothing to compute";
+        self.error(node, &node.origin, found, "sizes of 1 or more", help);
+        true
     }
 
     fn view_constant(&mut self, node: &Node, tensor: &Tensor, geometry: &Geometry) -> Option<Tensor> {
@@ -751,6 +782,12 @@ impl Validation<'_> {
         let mut shape = shapes[0].clone();
         shape[axis] = shapes.iter().map(|shape| shape[axis]).fold(0, usize::saturating_add);
         let element = inputs[0].element();
+        if shape.contains(&0) && element.is_float() {
+            return self.empty(node, element, shape);
+        }
+        let mut full: Vec<Known> = inputs.to_vec();
+        full.retain(|input| !element.is_float() || self.shape_of(input)[axis] > 0);
+        let inputs = &full[..];
         if let [one] = inputs {
             return Some(one.clone());
         }

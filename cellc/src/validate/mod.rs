@@ -46,8 +46,8 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{
-    Dim, ElementType, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode, ValidOp,
-    ValidValue, ValueId, shape_text,
+    Dim, ElementType, LayerPlace, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode,
+    ValidOp, ValidValue, ValueId, shape_text,
 };
 use crate::options::{Options, State};
 use interface::names;
@@ -162,6 +162,8 @@ struct Validation<'a> {
     nodes: Vec<ValidNode>,
     /// How many loops it is in.
     depth: usize,
+    /// The node that is looked at.
+    layer: LayerPlace,
     /// How many nodes have been looked at, those of bodies again and again.
     looked_at: usize,
     /// Whether a loop failed for being one, not for what it computes.
@@ -212,6 +214,7 @@ impl<'a> Validation<'a> {
             variables: Variables::default(),
             nodes: Vec::new(),
             depth: 0,
+            layer: LayerPlace::default(),
             looked_at: 0,
             wants_unrolling: false,
             wants_condition: false,
@@ -301,6 +304,8 @@ impl<'a> Validation<'a> {
         let between = if self.depth == 0 { cut::between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
             self.looked_at += 1;
+            let outer = if self.depth == 0 { index } else { self.layer.outer };
+            self.layer = LayerPlace { outer, inner: index };
             if self.looked_at > MOST_LOOKED_AT && self.depth > 0 {
                 self.bodies_too_large(node);
                 return;
@@ -311,7 +316,7 @@ impl<'a> Validation<'a> {
                 Op::Parameter => {}
                 // an empty tensor may stand for an input that is left out
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
-                _ if self.reads_iteration(node) || self.reads_open_end(node) => {}
+                _ if self.reads_iteration(node) || self.reads_open_end(node) || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
             self.hands_on = None;
@@ -535,7 +540,8 @@ impl<'a> Validation<'a> {
             _ => node.kind.split(',').next().unwrap_or_default(),
         };
         self.operations += 1;
-        self.nodes.push(ValidNode { name: node.name.clone(), kind: kind.to_owned(), op, ledger: node.ledger.clone() });
+        let (name, kind, ledger) = (node.name.clone(), kind.to_owned(), node.ledger.clone());
+        self.nodes.push(ValidNode { name, kind, op, ledger, layer: self.layer });
     }
 
     /// Refuses a shape that nothing may compute.

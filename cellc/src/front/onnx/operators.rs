@@ -149,41 +149,38 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bo
         return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
     }
     // all dimensions from the axis on are one
-    let axis = from_start(reader, x, axis)?;
-    let rows = flattened_from(reader, x, axis);
+    let rows = flattened_from(reader, x, axis)?;
     let y = reader.op(Op::Softmax { axis: -1, log }, vec![rows]);
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }
 
-/// An axis counted from the first dimension; `None` after an error.
-fn from_start(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option<usize> {
-    let counted = match reader.rank(x) {
-        _ if axis >= 0 => axis,
-        Some(rank) => axis + rank as i64,
-        None => -1,
+/// The dimensions from an axis on as one; those before a negative axis as one, too. `None` after an error.
+fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option<ValueId> {
+    let (shape, zero_keeps) = match in_range(reader, axis)? {
+        axis @ 0.. => {
+            let mut shape = vec![0; axis as usize];
+            shape.push(-1);
+            (reader.integers(&shape), true)
+        }
+        axis => {
+            let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+            let (places, zero) = (reader.integers(&(axis..0).collect::<Vec<_>>()), reader.integer(0));
+            let tail = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, places, zero]);
+            let product = Op::Reduce { reduction: Reduction::Product, keep: true, no_axes: NoAxes::All };
+            let (first, rest) = (reader.integers(&[0]), reader.integers(&[-1]));
+            let columns = reader.op(product, vec![tail, first]);
+            (reader.op(Op::Concat { axis: 0 }, vec![rest, columns]), false)
+        }
     };
-    let counted = usize::try_from(counted).ok().filter(|&axis| axis <= 64);
-    if counted.is_none() {
-        reader.error(format!("axis {axis}"), "an axis that counts from the first", "export the model again");
-    }
-    counted
-}
-
-/// The dimensions from an axis on as one.
-fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: usize) -> ValueId {
-    let mut shape = vec![0; axis];
-    shape.push(-1);
-    let shape = reader.integers(&shape);
-    reader.op(Op::Reshape { zero_keeps: true }, vec![x, shape])
+    Some(reader.op(Op::Reshape { zero_keeps }, vec![x, shape]))
 }
 
 pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let axis = call.attributes.int("axis").unwrap_or(1);
-    let axis = from_start(reader, x, axis)?;
-    let tail = flattened_from(reader, x, axis);
-    if axis == 1 {
+    let tail = flattened_from(reader, x, axis)?;
+    if axis == 1 || axis < 0 {
         return Some(vec![tail]);
     }
     // the last size, with all before it as one
@@ -520,8 +517,13 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
 
 /// The attribute `axis`, from which on dimensions are counted here: no tensor has so many that they cannot be. `None` after an error.
 pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, default: i64) -> Option<i64> {
-    const MOST: i64 = 64;
     let axis = call.attributes.int("axis").unwrap_or(default);
+    in_range(reader, axis)
+}
+
+/// An axis that some tensor may have; `None` after an error.
+fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
+    const MOST: i64 = 64;
     if !(-MOST..MOST).contains(&axis) {
         let help = "correct the attribute, or export the model again";
         reader.error(
@@ -534,6 +536,14 @@ pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, 
     Some(axis)
 }
 
+/// The rank of a tensor, an integer without dimensions.
+pub(super) fn rank_of(reader: &mut GraphReader<'_>, x: ValueId) -> ValueId {
+    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+    let count = reader.op_of(Op::ShapeOf, vec![sizes], ElementType::I64);
+    let none = reader.integers(&[]);
+    reader.op(Op::Reshape { zero_keeps: false }, vec![count, none])
+}
+
 pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
     call.attributes.ignore("stash_type");
     let axis = countable_axis(reader, call, -1)?;
@@ -544,18 +554,11 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     }
     // the mean and one over the deviation, as training keeps them
     let x = call.x();
-    let end = if axis < 0 { Some(0) } else { reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) };
-    let Some(end) = end else {
-        reader.error(
-            "a Mean of a tensor whose rank is not known",
-            "axis counted from the end",
-            "export the model again",
-        );
-        return None;
-    };
     let inputs = call.inputs.iter().copied().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
-    let axes = reader.integers(&(axis..end).collect::<Vec<_>>());
+    let (first, step) = (reader.integer(axis), reader.integer(1));
+    let end = if axis < 0 { reader.integer(0) } else { rank_of(reader, x) };
+    let axes = reader.op(Op::Range, vec![first, end, step]);
     let mean_of = |x| (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
     let (mean, inputs) = mean_of(x);
     let mean = reader.op(mean, inputs);

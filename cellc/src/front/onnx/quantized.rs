@@ -5,7 +5,7 @@
 
 use super::bodies::{one_by_one, whole};
 use super::graph::{Call, GraphReader};
-use super::operators::countable_axis;
+use super::operators::{countable_axis, rank_of};
 use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
@@ -64,19 +64,16 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
     if !several || axis == -1 || reader.rank(of) == Some(0) {
         return Some(of);
     }
-    let Some(rank) = reader.rank(x).and_then(|rank| i64::try_from(rank).ok()) else {
-        let valid = "one scale, or scales of a tensor whose number of dimensions follows from the nodes before it";
-        let help = "write the axis as -1 where it is the last one, or quantise by tensor";
-        reader.error("scales along an axis of a tensor of unknown shape", valid, help);
-        return None;
-    };
-    let axis = if axis < 0 { axis + rank } else { axis };
-    let behind: Vec<i64> = (1..rank - axis).collect();
-    if behind.is_empty() {
-        return Some(of);
-    }
-    let behind = reader.integers(&behind);
-    Some(reader.op(Op::Unsqueeze, vec![of, behind]))
+    let rank = rank_of(reader, x);
+    Some(beside(reader, of, axis, rank))
+}
+
+/// A list of numbers as a tensor of a rank whose dimensions are 1 but for one axis. An axis outside of the rank is refused where
+/// shapes are known, as no several numbers fit into dimensions of 1.
+fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
+    let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
+    let shape = reader.op_of(Op::OneHot { axis: -1, from_end: true }, vec![axis, rank, all, one], ElementType::I64);
+    reader.op(Op::Reshape { zero_keeps: false }, vec![of, shape])
 }
 
 fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
@@ -256,26 +253,22 @@ fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: V
 }
 
 /// Numbers of the channels of weights, or one: with dimensions of 1 behind.
-fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64) -> Option<ValueId> {
+fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64) -> ValueId {
     let count = reader.known(of).map(|tensor| tensor.len());
     if count == Some(1) || reader.rank(of) == Some(0) {
         let flat = reader.integers(&[]);
-        return Some(reader.op(Op::Reshape { zero_keeps: false }, vec![of, flat]));
+        return reader.op(Op::Reshape { zero_keeps: false }, vec![of, flat]);
     }
-    let Some(rank) = reader.rank(w).and_then(|rank| i64::try_from(rank).ok()) else {
-        let valid = "one scale, or weights that are constant";
-        reader.error("scales of channels of weights of unknown shape", valid, "quantise by tensor");
-        return None;
-    };
-    let behind: Vec<i64> = (1..rank - first).collect();
-    let behind = reader.integers(&behind);
-    Some(reader.op(Op::Unsqueeze, vec![of, behind]))
+    let rank = rank_of(reader, w);
+    let leading = reader.integer(first);
+    let rank = reader.op(Op::Elementwise(E::Subtract), vec![rank, leading]);
+    beside(reader, of, 0, rank)
 }
 
 pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (x, w, x_zero, w_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
     let w_zero = match w_zero {
-        Some(zero) => Some(by_channel(reader, zero, w, 0)?),
+        Some(zero) => Some(by_channel(reader, zero, w, 0)),
         None => None,
     };
     let x = centred(reader, x, x_zero);
@@ -288,16 +281,16 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let inputs: Vec<ValueId> = call.inputs.iter().take(8).copied().collect::<Option<_>>()?;
     let &[x, x_scale, x_zero, w, w_scale, w_zero, scale, zero] = &inputs[..] else { return None };
     let bias = call.input(8);
-    let w_zero = by_channel(reader, w_zero, w, 0)?;
+    let w_zero = by_channel(reader, w_zero, w, 0);
     let x = centred(reader, x, Some(x_zero));
     let whole = centred(reader, w, Some(w_zero));
     let mut sums = convolved(reader, call, x, whole)?;
     if let Some(bias) = bias {
-        let bias = by_channel(reader, bias, w, 1)?;
+        let bias = by_channel(reader, bias, w, 1);
         let bias = float(reader, bias);
         sums = compute(reader, E::Add, &[sums, bias]);
     }
-    let w_scale = by_channel(reader, w_scale, w, 1)?;
+    let w_scale = by_channel(reader, w_scale, w, 1);
     requantized(reader, sums, [x_scale, w_scale, scale], zero)
 }
 

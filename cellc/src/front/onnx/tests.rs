@@ -1087,3 +1087,55 @@ fn operators_of_the_optimiser_that_are_not_read_say_which_file_is() {
     let said = text("ai.onnx.ml", "SVMRegressor", &[]);
     assert!(said.contains("compute the features outside of the model"), "{said}");
 }
+
+/// A list as an initializer: its name, its type's number, its data.
+fn list(name: &str, number: i64, len: i64, data: &[u8]) -> Vec<u8> {
+    long(5, &[int(1, len), int(2, number), long(8, name.as_bytes()), data.to_vec()].concat())
+}
+
+/// y = the operators after `Expand(x, [2, 3, 4])`, whose rank only the shape says. `s` and `z` are four scales and zero points.
+fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
+    let output = [long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat();
+    let shape = [long(1, &node("Shape", &["w"], "r", &[])), long(1, &node("Add", &["w", "o"], "e", &[]))].concat();
+    let expand = long(1, &node("Expand", &["x", "e"], "x3", &[]));
+    let nodes: Vec<u8> = nodes.iter().flat_map(|node| long(1, node)).collect();
+    let lists = [
+        list("w", 7, 3, &long(7, &ints(&[1, 2, 3]))),
+        list("o", 7, 1, &long(7, &ints(&[1]))),
+        list("s", 1, 4, &long(4, &floats(&[1.0, 0.5, 0.25, 0.125]))),
+        list("z", 3, 4, &long(5, &ints(&[0, 0, 0, 0]))),
+    ];
+    let graph = [shape, expand, nodes, lists.concat(), long(11, &value("x", 4)), long(12, &output)].concat();
+    file(&graph, set)
+}
+
+/// An axis may count from the end wherever the rank of a tensor is known, if not to the reader.
+#[test]
+fn axes_count_from_the_end_behind_every_operator() {
+    let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
+    let shape = |nodes: &[Vec<u8>], set: i64| {
+        let (model, _) = read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?;
+        let (valid, _) = validate(&model, &Options::default()).map_err(|problems| problems.to_string())?;
+        Ok::<_, String>(valid.results[0].shape.clone())
+    };
+    for (from_end, expected) in [(-1, [6, 4]), (-2, [2, 12]), (-3, [1, 24])] {
+        assert_eq!(shape(&[node("Flatten", &["x3"], "y", &axis(from_end))], 12), Ok(expected.to_vec()));
+        assert_eq!(shape(&[node("Softmax", &["x3"], "y", &axis(from_end))], 12), Ok(vec![2, 3, 4]));
+    }
+    let quantised = |at: i64| {
+        let there = node("QuantizeLinear", &["x3", "s", "z"], "q", &axis(at));
+        shape(&[there, node("DequantizeLinear", &["q", "s", "z"], "y", &axis(at))], 13)
+    };
+    for at in [-1, 2] {
+        assert_eq!(quantised(at), Ok(vec![2, 3, 4]), "{at}");
+    }
+    for operator in ["Flatten", "Softmax"] {
+        let said = shape(&[node(operator, &["x3"], "y", &axis(-4))], 12).expect_err("no fourth dimension");
+        assert!(said.contains(operator), "{said}");
+    }
+    // four scales fit along the last dimension alone, and there are three
+    for at in [-4, -3, -2, 0, 1, 3] {
+        let said = quantised(at).expect_err("it is refused");
+        assert!(said.contains("QuantizeLinear"), "{at}: {said}");
+    }
+}

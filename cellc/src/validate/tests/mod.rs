@@ -6,6 +6,7 @@ mod recurrent;
 mod refusals;
 mod restarts;
 mod states;
+mod steps;
 
 use std::fmt::Write;
 

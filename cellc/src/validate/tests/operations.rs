@@ -1,7 +1,7 @@
 //! What operations give, at run time and folded: the same, and what NumPy gives.
 
 use super::*;
-use crate::model::BroadcastMode;
+use crate::model::{BroadcastMode, NoAxes, Reduction};
 
 /// 0, 1, 2 ... of a shape.
 fn counting(shape: &[usize]) -> Vec<f64> {
@@ -619,4 +619,43 @@ fn what_nothing_reads_is_not_there() {
     assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (2, 2, 0));
     assert_eq!(valid.nodes[1].kind, "Softmax");
     assert_eq!(valid.results[0].source, Source::Value(1));
+}
+
+/// A part without elements may be left unused or be put together with others; nothing is computed of it.
+#[test]
+fn parts_without_elements_are_left_out() {
+    let split = |g: &mut Graph, x: ValueId| {
+        let (axis, lengths) = (g.int(1), g.ints(&[2, 0, 1, 0]));
+        g.ops(Op::VariadicSplit, &[x, axis, lengths], 4)
+    };
+    let data = counting(&[2, 3]);
+    let parts = both_ways(&[2, 3], &data, |g, x| {
+        let parts = split(g, x);
+        let whole = g.op(Op::Concat { axis: 1 }, &[parts[1], parts[0], parts[3], parts[2]]);
+        let sizes = g.op(Op::ShapeOf, &[parts[3]]);
+        let empty = g.op(Op::Reshape { zero_keeps: false }, &[parts[1], sizes]);
+        let one = g.op(Op::Concat { axis: 1 }, &[parts[2], empty]);
+        vec![parts[0], whole, one]
+    });
+    let expected = [(vec![2, 2], vec![0.0, 1.0, 3.0, 4.0]), (vec![2, 3], data.clone()), (vec![2, 1], vec![2.0, 5.0])];
+    assert_eq!(parts, expected);
+    let sum = |g: &mut Graph, part: ValueId| {
+        let axis = g.ints(&[1]);
+        g.op(Op::Reduce { reduction: Reduction::Sum, keep: true, no_axes: NoAxes::All }, &[part, axis])
+    };
+    let product = |g: &mut Graph, part: ValueId| {
+        let weights = g.constant(&[2, 2]);
+        g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[part, weights])
+    };
+    let relu = |g: &mut Graph, part: ValueId| g.elementwise(Elementwise::Activation(Activation::Relu), &[part]);
+    let reads: [&dyn Fn(&mut Graph, ValueId) -> ValueId; 4] = [&sum, &product, &relu, &|_, part| part];
+    for read in reads {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[2, 3]);
+        let parts = split(&mut graph, x);
+        let y = read(&mut graph, parts[1]);
+        graph.result("y", y);
+        let said = validate(&graph.0, &Options::default()).expect_err("it is refused").to_string();
+        assert!(said.contains("of shape [2, 0]: a size of 0"), "{said}");
+    }
 }

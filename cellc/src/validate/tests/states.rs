@@ -3,14 +3,14 @@
 use super::*;
 use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicing};
 
-const FORWARD: Direction = Direction::Forward;
+pub(super) const FORWARD: Direction = Direction::Forward;
 
 /// Rows, and units of every layer and of x.
 pub(super) const N: usize = 2;
 pub(super) const H: usize = 3;
 
 /// A sequence; its outputs are Y `[N, D, T, H]` and the last states `[N, D, H]`.
-fn sequence(
+pub(super) fn sequence(
     graph: &mut Graph,
     (kind, direction): (CellKind, Direction),
     x: ValueId,
@@ -36,7 +36,7 @@ fn full(graph: &mut Graph, steps: i64) -> ValueId {
 
 /// How a layer takes its part of `[L, N, H]`, and how the last states of all become one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum LayerSplit {
+pub(super) enum LayerSplit {
     Split,
     VariadicSplit,
     Gather,
@@ -45,7 +45,7 @@ enum LayerSplit {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Join {
+pub(super) enum Join {
     /// Side by side, then turned.
     Turned,
     /// Each turned, then one after the other.
@@ -64,7 +64,7 @@ fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
 }
 
 /// The part of a layer of L, `[N, 1, H]`.
-fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: usize, layer: usize) -> ValueId {
+pub(super) fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: usize, layer: usize) -> ValueId {
     let at = layer as i64;
     let zero = graph.int(0);
     match how {
@@ -108,7 +108,7 @@ fn part(graph: &mut Graph, how: LayerSplit, state: ValueId, layers: usize, layer
     }
 }
 
-fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId {
+pub(super) fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId {
     match how {
         Join::Turned => {
             let all = graph.op(Op::Concat { axis: 1 }, lasts);

@@ -4,16 +4,21 @@
 //! compiled for a number of steps that occurs nowhere else in it: every tensor either is the same for all steps, has an
 //! element for each along one axis, or is what the last step leaves.
 
+mod pairs;
+
 use std::collections::HashMap;
+
+use pairs::{OTHERWISE, is_one_number, same_but_for_time, same_windows};
 
 use super::Validation;
 use super::flow::Flow;
 use super::parameters::example;
 use super::states::goes_on;
+use super::uses::Uses;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::model::{
-    Concat, Dim, Lengths, Model, Op, Source, Steps, Tensor, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue,
-    Variable, View,
+    Concat, Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable,
+    View,
 };
 
 /// How a tensor depends on time.
@@ -56,15 +61,14 @@ pub(super) fn validate<'a>(
             && long.most_lengths.is_none()
             && let Err(why) = StepAnalysis::new(&long.valid, steps, time.clone()).run()
         {
-            return Some(Err(Diagnostics(vec![not_stepwise(model, &why)])));
+            return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
         }
         return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
     }
-    let (mut diagnostics, valid, mut one) = (one.diagnostics, long.valid, one.valid);
-    let found = StepAnalysis::new(&valid, steps, time).run().and_then(|found| {
-        let (found, memories) = found;
-        let pairs = same_but_for_time(&valid, &one, steps)?;
-        same_windows(&valid, &one, steps, &memories, &pairs)?;
+    let (mut diagnostics, mut one) = (one.diagnostics, one.valid);
+    let found = StepAnalysis::new(&long.valid, steps, time.clone()).run().and_then(|(found, memories, times)| {
+        let pairs = same_but_for_time(&long.valid, &one, steps, &times)?;
+        same_windows(&long.valid, &one, steps, &memories, &pairs)?;
         remember(&mut one, &memories, &pairs)?;
         carry(&mut one)?;
         Ok(found)
@@ -77,18 +81,32 @@ pub(super) fn validate<'a>(
             Ok((one, diagnostics))
         }
         Err(why) => {
-            diagnostics.push(not_stepwise(model, &why));
+            diagnostics.push(not_stepwise(&long, &time, &why));
             Err(diagnostics)
         }
     })
 }
 
-/// A model whose steps cannot be taken one by one.
-fn not_stepwise(model: &Model, why: &str) -> Diagnostic {
+/// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
+fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnostic {
+    let model = long.model;
     let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
-    Diagnostic::error(origin, format!("the number of steps is open, but {why}"))
-        .valid(ONE_BY_ONE)
-        .help("give the whole shape, with the most steps there can be; the lengths of sequences may be less")
+    let shorter = match long.uses.iter().any(Uses::is_length) {
+        true => "; a call may have fewer: it gives their number as the lengths of the sequences",
+        false => "",
+    };
+    let help = format!("give the number of steps of every call, {}{shorter}", whole_shapes(long, time, 100));
+    Diagnostic::error(origin, format!("the number of steps is open, but {why}")).valid(ONE_BY_ONE).help(help)
+}
+
+/// How to give the shapes of the inputs whose number of steps is open: so many steps.
+fn whole_shapes(long: &Validation, time: &[Option<usize>], steps: usize) -> String {
+    let texts = long.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+        let sizes: Vec<Dim> = shape.as_ref()?.iter().map(|&size| Dim::Fixed(size)).collect();
+        let name = long.parameter_names(long.model.parameters[index]).into_iter().next().unwrap_or_default();
+        Some(example(long.options.wording, &name, &sizes, Some(((*axis)?, Some(steps)))))
+    });
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 /// What can be taken step by step.
@@ -107,12 +125,7 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
     };
     // as many steps as a constant says are right for one number of them
     if let Some((most, node)) = long.most_lengths {
-        let texts = long.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
-            let sizes: Vec<Dim> = shape.as_ref()?.iter().map(|&size| Dim::Fixed(size)).collect();
-            let name = long.parameter_names(long.model.parameters[index]).into_iter().next().unwrap_or_default();
-            Some(example(long.options.wording, &name, &sizes, Some(((*axis)?, Some(most.max(1))))))
-        });
-        let shapes = texts.collect::<Vec<_>>().join(" ");
+        let shapes = whole_shapes(long, time, most.max(1));
         let why = format!("sequence_lengths is a constant, {most} at most");
         let help = format!(
             "give as many steps, {shapes}; or export the model with sequence_lengths that follow the number of steps"
@@ -204,7 +217,7 @@ impl<'a> StepAnalysis<'a> {
         Self { model, flow, steps, parameters, values: HashMap::new(), memories: Vec::new() }
     }
 
-    fn run(mut self) -> Found<(Steps, Vec<Memory>)> {
+    fn run(mut self) -> Found<(Steps, Vec<Memory>, HashMap<usize, Time>)> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
@@ -240,7 +253,7 @@ impl<'a> StepAnalysis<'a> {
             }
         }
         let steps = Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
-        Ok((steps, self.memories))
+        Ok((steps, self.memories, self.values))
     }
 
     fn time(&self, source: Source) -> Found<Time> {
@@ -564,143 +577,22 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
-/// Whether one shape is that of so many steps, the other that of one.
-fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
-    of_long.len() == of_one.len() && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
-}
-
-/// Whether one step is what the model does for each of many: by node of `long`, that of `one`; none for a view that changes nothing of one step.
-fn same_but_for_time(long: &ValidModel, one: &ValidModel, steps: usize) -> Found<Vec<Option<usize>>> {
-    let alike = |a: &[usize], b: &[usize]| alike(a, b, steps);
-    let other = || "a single step is computed in another way than several".to_owned();
-    let mut values: HashMap<usize, Source> = HashMap::new();
-    let mut pairs = Vec::new();
-    let mut rest = one.nodes.iter().enumerate();
-    let mut next = rest.next();
-    for node in &long.nodes {
-        let same = |(_, found): &(usize, &ValidNode)| {
-            let (a, b) = (node.op.outputs(), found.op.outputs());
-            std::mem::discriminant(&node.op) == std::mem::discriminant(&found.op)
-                && a.len() == b.len()
-                && a.iter().zip(&b).all(|(&a, &b)| alike(&long.values[a].shape, &one.values[b].shape))
-        };
-        if let Some((at, found)) = next.filter(same) {
-            if !same_numbers(long, node, one, found, steps) {
-                return Err(format!("{} ({}) {COUNTS}", quoted(&node.name), node.kind));
-            }
-            values.extend(node.op.outputs().into_iter().zip(found.op.outputs().into_iter().map(Source::Value)));
-            pairs.push(Some(at));
-            next = rest.next();
-            continue;
-        }
-        let ValidOp::View(view) = &node.op else { return Err(other()) };
-        let input = match view.input {
-            Source::Value(value) => *values.get(&value).ok_or_else(other)?,
-            input => input,
-        };
-        if !alike(&long.values[view.out].shape, one.shape(input)) {
-            return Err(other());
-        }
-        values.insert(view.out, input);
-        pairs.push(None);
-    }
-    for (index, (many, single)) in long.results.iter().zip(&one.results).enumerate() {
-        if !same_constants(long, many.source, one, single.source, steps) {
-            return Err(format!("output {index} {COUNTS}"));
-        }
-    }
-    let mapped = |source: Source| match source {
-        Source::Value(value) => values.get(&value).copied(),
-        source => Some(source),
-    };
-    let results = long.results.len() == one.results.len()
-        && long
-            .results
-            .iter()
-            .zip(&one.results)
-            .all(|(a, b)| mapped(a.source) == Some(b.source) && alike(&a.shape, &b.shape));
-    if results && next.is_none() { Ok(pairs) } else { Err(other()) }
-}
-
-/// Whether an operation computes with the same numbers in both models.
-fn same_numbers(long: &ValidModel, of_long: &ValidNode, one: &ValidModel, of_one: &ValidNode, steps: usize) -> bool {
-    let functions = match (&of_long.op, &of_one.op) {
-        (ValidOp::Pointwise(long), ValidOp::Pointwise(one)) => long.function == one.function,
-        _ => true,
-    };
-    let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
-    functions
-        && of_long.len() == of_one.len()
-        && of_long.iter().zip(&of_one).all(|(&a, &b)| same_constants(long, a, one, b, steps))
-}
-
-/// Whether all elements of a tensor have the same bits.
-fn is_one_number(tensor: &Tensor) -> bool {
-    let size = tensor.bytes().len() / tensor.len().max(1);
-    size > 0 && tensor.bytes().chunks_exact(size).all(|element| *element == tensor.bytes()[..size])
-}
-
-/// Whether two sources have the same elements, if one of them is a constant; of a tensor of one number, as many as there are steps.
-fn same_constants(long: &ValidModel, of_long: Source, one: &ValidModel, of_one: Source, steps: usize) -> bool {
-    match (of_long, of_one) {
-        (Source::Constant(a), Source::Constant(b)) => {
-            let (a, b) = (&long.constants[a], &one.constants[b]);
-            let as_many = a.shape() == b.shape() && a.bytes() == b.bytes();
-            let one_number =
-                || is_one_number(a) && is_one_number(b) && a.get_f32(0).to_bits() == b.get_f32(0).to_bits();
-            a.element() == b.element() && (as_many || alike(a.shape(), b.shape(), steps) && one_number())
-        }
-        (Source::Constant(_), _) | (_, Source::Constant(_)) => false,
-        _ => true,
-    }
-}
-
-/// Whether windows over what stands in front of the steps reach as far back in one step as in many.
-fn same_windows(
-    long: &ValidModel,
-    one: &ValidModel,
-    steps: usize,
-    memories: &[Memory],
-    pairs: &[Option<usize>],
-) -> Found<()> {
-    for memory in memories {
-        for &at in &memory.views {
-            let many = long.nodes[at].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
-            let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
-                let ValidOp::View(view) = &model.nodes[at].op else { return None };
-                let stride: usize = model.shape(view.input)[memory.axis + 1..].iter().product();
-                let period = stride * (steps + memory.before);
-                let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
-                let mut places = vec![of(view.offset)];
-                for (&size, &step) in many.iter().zip(&view.strides) {
-                    places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
-                }
-                Some(places)
-            };
-            let (of_many, of_one) = (places(long, at, steps), pairs[at].and_then(|at| places(one, at, 1)));
-            if of_many.is_none() || of_many != of_one {
-                return Err("a single step is computed in another way than several".to_owned());
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Makes what stands in front of a step a variable that holds the last inputs: it starts as the constant, and each step moves it on by one.
 fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
-            return Err("a single step is computed in another way than several".to_owned());
+            return Err(format!("what stands in front of the first step {OTHERWISE}"));
         };
-        let name = model.nodes[node].name.clone();
-        let ValidOp::Concat(concat) = &mut model.nodes[node].op else {
-            return Err("a single step is computed in another way than several".to_owned());
+        let ValidNode { name, layer, .. } = model.nodes[node].clone();
+        let (constant, out, front) = match &mut model.nodes[node].op {
+            ValidOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
+                Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
+                _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
+            },
+            _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
         };
-        let (Source::Constant(constant), out) = (concat.inputs[0], concat.out) else {
-            return Err("a single step is computed in another way than several".to_owned());
-        };
-        concat.inputs[0] = Source::Variable(model.variables.len());
+        *front = Source::Variable(model.variables.len());
         let own = strides(&model.values[out].shape);
         let mut shape = model.values[out].shape.clone();
         shape[axis] = before;
@@ -715,7 +607,7 @@ fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]
             next: Some(Source::Value(next)),
         });
         let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
-        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() };
+        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new(), layer };
         model.nodes.insert(node + 1, kept);
     }
     Ok(())
@@ -755,11 +647,8 @@ fn carry(model: &mut ValidModel) -> Found<()> {
         if let Some(y) = cell.y.take() {
             let view =
                 View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
-            let name = node.name.clone();
-            views.push((
-                at + 1,
-                ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new() },
-            ));
+            let (name, kind, layer) = (node.name.clone(), "View".to_owned(), node.layer);
+            views.push((at + 1, ValidNode { name, kind, op: ValidOp::View(view), ledger: Vec::new(), layer }));
         }
     }
     for (at, view) in views.into_iter().rev() {

@@ -1,0 +1,267 @@
+//! The nodes of a model of many steps and those of one step, in pairs: whether one step is what the model does for each of many.
+
+use std::collections::HashMap;
+
+use super::{COUNTS, Found, Memory, Time};
+use crate::diagnostic::quoted;
+use crate::model::{Source, Tensor, ValidModel, ValidNode, ValidOp, WeightSource};
+
+/// What is wrong with a layer that has other operations for one step.
+pub(super) const OTHERWISE: &str = "is computed in another way for one step than for several";
+
+/// Operations of one layer up to which views that vanish for one step are looked for.
+const MOST_ALIGNED: usize = 256;
+
+/// The most attempts to find the views of one layer that vanish for one step.
+const MOST_TRIED: usize = 1 << 12;
+
+/// Whether one shape is that of so many steps, the other that of one.
+fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
+    of_long.len() == of_one.len() && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
+}
+
+/// What is wrong with the pair of a node.
+fn wrong(node: &ValidNode, why: &str) -> String {
+    format!("{} ({}) {why}", quoted(&node.name), node.kind)
+}
+
+/// By node of `long`, a model of so many steps: the node of `one`, a model of one step, that computes the same. None for a view that changes
+/// nothing of one step. `times`: by value of `long`, where its steps are.
+pub(super) fn same_but_for_time(
+    long: &ValidModel,
+    one: &ValidModel,
+    steps: usize,
+    times: &HashMap<usize, Time>,
+) -> Found<Vec<Option<usize>>> {
+    let mut pairing = Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
+    let mut next = 0;
+    for layer in long.nodes.chunk_by(|a, b| a.layer == b.layer) {
+        let in_one = one.nodes[next..].iter().take_while(|node| node.layer == layer[0].layer).count();
+        pairing.layer(layer, next..next + in_one)?;
+        next += in_one;
+    }
+    if let Some(more) = one.nodes.get(next) {
+        return Err(wrong(more, OTHERWISE));
+    }
+    pairing.results()?;
+    Ok(pairing.pairs)
+}
+
+/// Pairs of the nodes so far.
+struct Pairing<'m> {
+    long: &'m ValidModel,
+    one: &'m ValidModel,
+    steps: usize,
+    /// By value of the long model: where its steps are.
+    times: &'m HashMap<usize, Time>,
+    /// By value of the long model: the tensor of one step.
+    values: HashMap<usize, Source>,
+    pairs: Vec<Option<usize>>,
+    /// Attempts for the layer at hand.
+    tried: usize,
+}
+
+impl Pairing<'_> {
+    /// Pairs the nodes of one layer of the input.
+    fn layer(&mut self, of_long: &[ValidNode], of_one: std::ops::Range<usize>) -> Found<()> {
+        self.tried = 0;
+        let start = self.pairs.len();
+        let views = of_long.len().checked_sub(of_one.len());
+        if let Some(views) = views
+            && (views == 0 || of_long.len() <= MOST_ALIGNED)
+            && self.align(of_long, of_one.clone())
+        {
+            return Ok(());
+        }
+        self.pairs.truncate(start);
+        // the first node without a partner
+        for (node, at) in of_long.iter().zip(of_one) {
+            let found = &self.one.nodes[at];
+            if self.same_operation(node, found) && !self.same_numbers(node, found) {
+                return Err(wrong(node, COUNTS));
+            }
+        }
+        Err(wrong(&of_long[0], OTHERWISE))
+    }
+
+    /// Pairs nodes in order; views may be left over that change nothing of one step.
+    fn align(&mut self, mut of_long: &[ValidNode], mut of_one: std::ops::Range<usize>) -> bool {
+        loop {
+            let [node, rest @ ..] = of_long else { return of_one.is_empty() };
+            self.tried += 1;
+            if self.tried > MOST_TRIED.max(of_long.len()) {
+                return false;
+            }
+            let partner = self.one.nodes[of_one.clone()].first().filter(|found| self.fits(node, found));
+            let vanished = (of_long.len() > of_one.len()).then(|| self.vanished(node)).flatten();
+            of_long = rest;
+            if let Some(found) = partner {
+                let start = self.pairs.len();
+                let outputs = node.op.outputs().into_iter().zip(found.op.outputs());
+                self.values.extend(outputs.map(|(a, b)| (a, Source::Value(b))));
+                self.pairs.push(Some(of_one.start));
+                let after = of_one.start + 1..of_one.end;
+                if vanished.is_none() {
+                    of_one = after;
+                    continue;
+                }
+                if self.align(rest, after) {
+                    return true;
+                }
+                self.pairs.truncate(start);
+            }
+            let Some((out, input)) = vanished else { return false };
+            self.values.insert(out, input);
+            self.pairs.push(None);
+        }
+    }
+
+    /// Whether two nodes of a layer do the same.
+    fn fits(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+        self.same_operation(of_long, of_one) && self.same_inputs(of_long, of_one) && self.same_numbers(of_long, of_one)
+    }
+
+    /// The value of a view that may change nothing of one step, and the tensor of one step that it then is.
+    fn vanished(&self, node: &ValidNode) -> Option<(usize, Source)> {
+        let ValidOp::View(view) = &node.op else { return None };
+        let input = self.of_one(view.input)?;
+        self.is_shaped(view.out, self.one.shape(input)).then_some((view.out, input))
+    }
+
+    /// Whether a value of the long model has the shape of one step but for time.
+    fn is_shaped(&self, value: usize, of_one: &[usize]) -> bool {
+        let shape = &self.long.values[value].shape;
+        let elsewhere = |axis: &usize| match self.times.get(&value) {
+            Some(Time::Along(time) | Time::Behind(time, _)) => axis != time,
+            _ => false,
+        };
+        alike(shape, of_one, self.steps) && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
+    }
+
+    /// The tensor of one step that a tensor of the long model is; `None` of a value that is not paired.
+    fn of_one(&self, source: Source) -> Option<Source> {
+        match source {
+            Source::Value(value) => self.values.get(&value).copied(),
+            source => Some(source),
+        }
+    }
+
+    /// Whether both nodes do the same kind of operation, and give tensors of the same shapes but for time.
+    fn same_operation(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+        let (a, b) = (of_long.op.outputs(), of_one.op.outputs());
+        std::mem::discriminant(&of_long.op) == std::mem::discriminant(&of_one.op)
+            && a.len() == b.len()
+            && a.iter().zip(&b).all(|(&a, &b)| self.is_shaped(a, &self.one.values[b].shape))
+    }
+
+    /// Whether both nodes read the same tensors, apart from constants.
+    fn same_inputs(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+        let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
+        of_long.len() == of_one.len()
+            && of_long.iter().zip(&of_one).all(|(&a, &b)| match (a, b) {
+                (Source::Constant(_), Source::Constant(_)) => true,
+                _ => self.of_one(a) == Some(b),
+            })
+    }
+
+    /// Whether an operation computes with the same numbers in both models.
+    fn same_numbers(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+        let functions = match (&of_long.op, &of_one.op) {
+            (ValidOp::Pointwise(long), ValidOp::Pointwise(one)) => long.function == one.function,
+            _ => true,
+        };
+        let (many, single) = (of_long.op.reads(), of_one.op.reads());
+        functions
+            && many.len() == single.len()
+            && many.iter().zip(&single).all(|(&a, &b)| self.same_constants(a, b))
+            && self.same_weights(&of_long.op, &of_one.op)
+    }
+
+    /// Whether cells and dense layers have the same weights.
+    fn same_weights(&self, of_long: &ValidOp, of_one: &ValidOp) -> bool {
+        let weights = |op: &ValidOp| match op {
+            ValidOp::Cell(cell) => [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect(),
+            ValidOp::Dense(dense) => vec![dense.w],
+            _ => Vec::new(),
+        };
+        let (many, single) = (weights(of_long), weights(of_one));
+        many.len() == single.len()
+            && many.iter().zip(&single).all(|(a, b)| match (*a, *b) {
+                (WeightSource::Constant(a), WeightSource::Constant(b)) => {
+                    self.same_constants(Source::Constant(a), Source::Constant(b))
+                }
+                (a, b) => a == b,
+            })
+    }
+
+    /// Whether two sources have the same elements, if one of them is a constant; of a tensor of one number, as many as there are steps.
+    fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
+        match (of_long, of_one) {
+            (Source::Constant(a), Source::Constant(b)) => {
+                let (a, b) = (&self.long.constants[a], &self.one.constants[b]);
+                let as_many = a.shape() == b.shape() && a.bytes() == b.bytes();
+                let one_number =
+                    || is_one_number(a) && is_one_number(b) && a.get_f32(0).to_bits() == b.get_f32(0).to_bits();
+                a.element() == b.element() && (as_many || alike(a.shape(), b.shape(), self.steps) && one_number())
+            }
+            (Source::Constant(_), _) | (_, Source::Constant(_)) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether the results are those of the pairs.
+    fn results(&self) -> Found<()> {
+        for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
+            if !self.same_constants(many.source, single.source) {
+                return Err(format!("output {index} {COUNTS}"));
+            }
+            let same = matches!(many.source, Source::Constant(_)) || self.of_one(many.source) == Some(single.source);
+            let with_steps = match many.source {
+                Source::Value(value) => matches!(self.times.get(&value), Some(Time::Along(_))),
+                Source::Parameter(_) => true,
+                Source::Constant(_) | Source::Variable(_) => false,
+            };
+            if !same || !with_steps && many.shape != single.shape {
+                return Err(format!("output {index} {OTHERWISE}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether all elements of a tensor have the same bits.
+pub(super) fn is_one_number(tensor: &Tensor) -> bool {
+    let size = tensor.bytes().len() / tensor.len().max(1);
+    size > 0 && tensor.bytes().chunks_exact(size).all(|element| *element == tensor.bytes()[..size])
+}
+
+/// Whether windows over what stands in front of the steps reach as far back in one step as in many.
+pub(super) fn same_windows(
+    long: &ValidModel,
+    one: &ValidModel,
+    steps: usize,
+    memories: &[Memory],
+    pairs: &[Option<usize>],
+) -> Found<()> {
+    for memory in memories {
+        for &at in &memory.views {
+            let many = long.nodes[at].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
+            let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
+                let ValidOp::View(view) = &model.nodes[at].op else { return None };
+                let stride: usize = model.shape(view.input)[memory.axis + 1..].iter().product();
+                let period = stride * (steps + memory.before);
+                let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
+                let mut places = vec![of(view.offset)];
+                for (&size, &step) in many.iter().zip(&view.strides) {
+                    places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
+                }
+                Some(places)
+            };
+            let (of_many, of_one) = (places(long, at, steps), pairs[at].and_then(|at| places(one, at, 1)));
+            if of_many.is_none() || of_many != of_one {
+                return Err(wrong(&long.nodes[at], OTHERWISE));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Models whose number of steps stays open.
+
+use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
+use super::*;
+use crate::model::{Branch, If};
+
+/// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back, the states `[L, 1, H]` in and out.
+fn turned(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, -1, width as isize]);
+    let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
+    let states: Vec<ValueId> =
+        names.iter().map(|name| graph.parameter(name, &[layers as isize, 1, H as isize])).collect();
+    let order = graph.ints(&[1, 0, 2]);
+    let mut x = graph.op(Op::Transpose, &[x, order]);
+    let shape = graph.op(Op::ShapeOf, &[x]);
+    let first = [0, 0].map(|i| graph.int(i));
+    let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, first[0], first[1]]);
+    let one = graph.ints(&[1]);
+    let lengths = graph.op(Op::Reshape { zero_keeps: false }, &[time, one]);
+    let mut lasts = vec![Vec::new(); names.len()];
+    for layer in 0..layers {
+        let starts: Vec<ValueId> = states.iter().map(|&state| part(&mut graph, how, state, layers, layer)).collect();
+        let rows = graph.op(Op::Transpose, &[x, order]);
+        let inputs = if layer == 0 { width } else { H };
+        let out = layer_of(&mut graph, kind, (rows, inputs), lengths, &starts);
+        let y = graph.op(Op::Squeeze { skip: false }, &[out[0], one]);
+        x = graph.op(Op::Transpose, &[y, order]);
+        lasts.iter_mut().zip(&out[1..]).for_each(|(all, &last)| all.push(last));
+    }
+    let y = graph.op(Op::Transpose, &[x, order]);
+    graph.result("y", y);
+    for (name, lasts) in names.iter().zip(&lasts) {
+        let all = joined(&mut graph, Join::Turned, lasts);
+        graph.result(&format!("{name}n"), all);
+    }
+    graph
+}
+
+/// A forward sequence of any input width.
+fn layer_of(
+    graph: &mut Graph,
+    kind: CellKind,
+    (x, width): (ValueId, usize),
+    lengths: ValueId,
+    starts: &[ValueId],
+) -> Vec<ValueId> {
+    let rows = kind.gates() * H;
+    let mut inputs = vec![x];
+    inputs.extend(starts);
+    inputs.push(lengths);
+    inputs.extend([
+        graph.constant(&[1, rows, width]),
+        graph.constant(&[1, rows, H]),
+        graph.constant(&[1, kind.bias_parts() * H]),
+    ]);
+    graph.ops(Op::Sequence(Cell::new(kind, H), FORWARD), &inputs, 1 + starts.len())
+}
+
+/// A Transpose that vanishes for one step has the shape of a part of the state where both widths are equal.
+#[test]
+fn steps_of_stacked_layers_stay_open_whatever_their_widths() {
+    for kind in [GRU, CellKind::Lstm, CellKind::Rnn] {
+        for layers in 1..=3 {
+            for width in [H, H + 1] {
+                for how in [LayerSplit::Split, LayerSplit::Gather, LayerSplit::Slice] {
+                    let valid = accepted(&turned(kind, layers, width, how), &Options::default());
+                    let states = if kind.has_cell_state() { 2 } else { 1 };
+                    assert_eq!(pairs(&valid).len(), states, "{kind:?} {layers} {width} {how:?}");
+                    assert!(valid.steps.is_some(), "{kind:?} {layers} {width} {how:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A branch of one elementwise function of its only input.
+fn branch(function: Elementwise) -> Branch {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, -1, H as isize]);
+    let y = graph.elementwise(function, &[x]);
+    graph.result("y", y);
+    Branch { body: graph.0, inputs: vec![1] }
+}
+
+/// What is computed from the number of steps, and what one step does in another way, is refused by the layer's name.
+#[test]
+fn layers_that_one_step_changes_are_named() {
+    let graph = |how: &str| {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[1, -1, H as isize]);
+        let shape = graph.op(Op::ShapeOf, &[x]);
+        let (one, zero) = (graph.ints(&[1]), graph.int(0));
+        let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
+        let single = graph.elementwise(Elementwise::Equal, &[time, one]);
+        let y = match how {
+            "an If" => {
+                let choice = If { then: branch(Elementwise::Negative), otherwise: branch(Elementwise::Exp) };
+                graph.op(Op::If(Box::new(choice)), &[single, x])
+            }
+            "weights" => {
+                let weights = graph.constant(&[H, H]);
+                let count = graph.convert(time, ElementType::F32);
+                let scaled = graph.elementwise(Elementwise::Multiply, &[weights, count]);
+                graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, scaled])
+            }
+            _ => x,
+        };
+        let h = graph.parameter("h", &[1, 1, H as isize]);
+        let out = sequence(&mut graph, (GRU, FORWARD), y, time, &[h]);
+        graph.result("y", out[0]);
+        graph.result("hn", out[1]);
+        graph
+    };
+    accepted(&graph("nothing"), &Options::default());
+    let cases = ["an If", "weights"].map(|name| (name, graph(name), Options::default()));
+    insta::assert_snapshot!(said(cases.into()));
+    for name in ["an If", "weights"] {
+        accepted(&graph(name), &shapes(&[("x", &[1, 100, H])]));
+    }
+}
