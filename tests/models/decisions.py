@@ -515,10 +515,70 @@ def scales_of_run_time(rng):
     return graph, [[draw(rng, 4, 6)] for _ in range(2)], [None]
 
 
+def lists(rng):
+    """Sequences that loops append to, at the end and in front, in loops inside loops, and what is made of them."""
+    sequence = h.make_tensor_sequence_value_info('list', T.FLOAT, None)
+    named = lambda name: h.make_tensor_sequence_value_info(name, T.FLOAT, None)
+    inner = h.make_graph(
+        [h.make_node('Identity', ['go2'], ['on2']), h.make_node('Add', ['next', 'next'], ['twice']),
+         h.make_node('SequenceInsert', ['list2', 'twice'], ['longer2'])],
+        'inner', [info('k2', T.INT64, []), info('go2', T.BOOL, []), named('list2')], [info('on2', T.BOOL, []), named('longer2')])
+    body = h.make_graph(
+        [h.make_node('Identity', ['go'], ['on']), h.make_node('Gather', ['x', 'k'], ['row']), h.make_node('SequenceAt', ['given', 'k'], ['other']),
+         h.make_node('Add', ['row', 'state'], ['sum']), h.make_node('Add', ['sum', 'other'], ['sums']), h.make_node('Tanh', ['sums'], ['next']),
+         h.make_node('SequenceInsert', ['list', 'next'], ['once']), h.make_node('SequenceInsert', ['once', 'row'], ['longer']),
+         h.make_node('SequenceInsert', ['turned', 'next', 'first'], ['more']),
+         h.make_node('Loop', ['two', 'go', 'wide'], ['wider'], body=inner)],
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [2, 3]), sequence, named('turned'), named('wide')],
+        [info('on', T.BOOL, []), info('next', T.FLOAT, [2, 3]), named('longer'), named('more'), named('wider')])
+    nodes = [h.make_node('SequenceEmpty', [], ['none']), h.make_node('SequenceConstruct', ['h', 'h'], ['pair']),
+             h.make_node('SplitToSequence', ['x'], ['given'], axis=0, keepdims=0),
+             h.make_node('Loop', ['four', 'yes', 'h', 'none', 'pair', 'none'], ['last', 'all', 'back', 'inner'], body=body),
+             h.make_node('ConcatFromSequence', ['all'], ['y0'], axis=0, new_axis=1), h.make_node('ConcatFromSequence', ['all'], ['y1'], axis=-1, new_axis=0),
+             h.make_node('ConcatFromSequence', ['back'], ['y2'], axis=1, new_axis=1), h.make_node('ConcatFromSequence', ['inner'], ['y3'], axis=1, new_axis=0),
+             h.make_node('SequenceAt', ['back', 'end'], ['y4']), h.make_node('SequenceAt', ['all', 'at'], ['y5']), h.make_node('SequenceLength', ['back'], ['y6'])]
+    graph = h.make_graph(nodes, 'lists', [info('x', T.FLOAT, [4, 2, 3]), info('h', T.FLOAT, [2, 3]), info('at', T.INT64, [])],
+                         [info('y0', T.FLOAT, [8, 2, 3]), info('y1', T.FLOAT, [2, 24]), info('y2', T.FLOAT, [2, 6, 3]), info('y3', T.FLOAT, [2, 24]),
+                          info('y4', T.FLOAT, [2, 3]), info('y5', T.FLOAT, [2, 3]), info('y6', T.INT64, [])],
+                         constants(four=np.int64(4), two=np.int64(2), yes=np.bool_(True), first=np.int64(0), end=np.int64(-1)))
+    return graph, [[draw(rng, 4, 2, 3), draw(rng, 2, 3), np.array(at)] for at in (5, 0)], [None] * 7
+
+
+def places(rng):
+    """Parts that rows of indices name, replaced or taken, the arc tangent, spectra with a window of run time."""
+    nodes, outputs = [], []
+
+    def add(op, inputs, shape, kind=T.FLOAT, **attributes):
+        nodes.append(h.make_node(op, inputs, [f'y{len(outputs)}'], **attributes))
+        outputs.append(info(f'y{len(outputs)}', kind, shape))
+    add('GatherND', ['x', 'rows'], [3, 5])
+    add('GatherND', ['x', 'in_rows'], [2, 3], batch_dims=1)
+    add('GatherND', ['x', 'fixed'], [2, 3, 5], batch_dims=1)
+    for reduction in ('none', 'add', 'mul', 'max', 'min'):
+        add('ScatterND', ['x', 'rows', 'new'], [2, 4, 5], reduction=reduction)
+    add('ScatterND', ['counts', 'at', 'more'], [3], T.INT64)
+    add('Atan', ['x'], [2, 4, 5])
+    add('STFT', ['signal', 'step', 'window'], [1, 5, 5, 2])
+    add('STFT', ['signal', 'step', '', 'eight'], [1, 5, 8, 2], onesided=0)
+    add('DFT', ['image'], [1, 4, 2, 2], axis=1)
+    add('DFT', ['image', 'eight'], [1, 5, 2, 2], axis=-3, onesided=1)
+    add('DFT', ['pairs', 'eight'], [1, 8, 2], inverse=1, axis=1)
+    inputs = [info('x', T.FLOAT, [2, 4, 5]), info('rows', T.INT64, [3, 2]), info('in_rows', T.INT64, [2, 3, 2]), info('new', T.FLOAT, [3, 5]), info('at', T.INT64, [2, 1]),
+              info('more', T.INT64, [2]), info('signal', T.FLOAT, [1, 20]), info('window', T.FLOAT, [8]), info('image', T.FLOAT, [1, 4, 2, 1]), info('pairs', T.FLOAT, [1, 4, 2])]
+    graph = h.make_graph(nodes, 'places', inputs, outputs, constants(
+        fixed=np.array([[[1], [-1], [0]], [[2], [0], [3]]]), counts=np.array([5, 6, 7]), step=np.int64(3), eight=np.int64(8)))
+    feeds = []
+    for _ in range(2):
+        rows = np.stack([rng.integers(-2, 2, 3), [0, -1, 2]], axis=1)
+        feeds.append([draw(rng, 2, 4, 5, by=3), rows, np.stack([rng.integers(-4, 4, (2, 3)), rng.integers(-5, 5, (2, 3))], axis=-1), draw(rng, 3, 5), np.array([[2], [-3]]),
+                      rng.integers(0, 9, 2), draw(rng, 1, 20), draw(rng, 8), draw(rng, 1, 4, 2, 1), draw(rng, 1, 4, 2)])
+    return graph, feeds, [None] * len(outputs)
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -581,7 +641,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

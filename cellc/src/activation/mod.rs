@@ -9,6 +9,7 @@
 //! cheap has one expansion.
 
 mod affine;
+mod atan;
 mod elu;
 mod erf;
 mod exp;
@@ -73,6 +74,7 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
         Activation::Erf => erf::DEFINITION,
         Activation::Sin => sin::SIN,
         Activation::Cos => sin::COS,
+        Activation::Atan => atan::DEFINITION,
     };
     let mut parameters = activation.parameters().into_iter();
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))

@@ -13,7 +13,7 @@ use crate::pass;
 const CHUNK: usize = 4096;
 
 /// The ones without parameters and elu as it is by default: their errors are measured.
-const MEASURED: [Activation; 16] = [
+const MEASURED: [Activation; 17] = [
     Activation::Relu,
     Activation::Sigmoid,
     Activation::Tanh,
@@ -30,6 +30,7 @@ const MEASURED: [Activation; 16] = [
     Activation::Erf,
     Activation::Sin,
     Activation::Cos,
+    Activation::Atan,
 ];
 
 /// What of the others has parts that are measured.
@@ -326,7 +327,7 @@ fn spacings() {
 fn special_values() {
     const INF: f32 = f32::INFINITY;
     const NAN: f32 = f32::NAN;
-    const LN2: f32 = std::f32::consts::LN_2;
+    use std::f32::consts::{FRAC_PI_2, LN_2 as LN2};
     let nans = [NAN, -NAN, f32::from_bits(0x7f80_0001), f32::from_bits(0xffff_ffff), f32::from_bits(0x7fab_cdef)];
     let points = [0.0, -0.0, INF, -INF, -104.0, 1e-45, -1e-45];
     for (activation, accuracy, fused) in profiles() {
@@ -359,6 +360,7 @@ fn special_values() {
         (Activation::Erf, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
         (Activation::Sin, [0.0, -0.0, NAN, NAN, 0.321_622_4, 1e-45, -1e-45]),
         (Activation::Cos, [1.0, 1.0, NAN, NAN, -0.946_868, 1.0, 1.0]),
+        (Activation::Atan, [0.0, -0.0, FRAC_PI_2, -FRAC_PI_2, -1.561_181_2, 1e-45, -1e-45]),
     ] {
         for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
             let what = named((activation, accuracy, fused));
@@ -486,6 +488,7 @@ fn odd_functions_are_odd() {
         Activation::ScaledTanh { alpha: 1.7, beta: 0.6 },
         Activation::Erf,
         Activation::Sin,
+        Activation::Atan,
     ];
     for (activation, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
         let function = expansion(activation, accuracy, fused);

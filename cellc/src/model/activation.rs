@@ -100,6 +100,8 @@ activations! {
         Sin "sin"
         /// the cosine of v: not for cells
         Cos "cos"
+        /// the arc tangent of v: not for cells
+        Atan "atan"
     }
 }
 
@@ -193,6 +195,7 @@ impl Activation {
             "erf" => Some(Self::Erf),
             "sin" => Some(Self::Sin),
             "cos" => Some(Self::Cos),
+            "atan" => Some(Self::Atan),
             _ => label.parse().ok(),
         }
     }

@@ -21,9 +21,9 @@ pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, Rese
 pub use denormals::{Denormals, Small};
 pub use equations::{equations, general_equations};
 pub use op::{
-    Blocks, Branch, BroadcastMode, Convolution, Elementwise, Groups, If, Loop, LoopInput, LoopOutput, Nearest, NoAxes,
-    Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling,
-    Scaling, Slicing, Unread, Window,
+    Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop, LoopInput, LoopOutput,
+    Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy,
+    Rounding, Sampling, Scaling, Slicing, SpectralWindow, Unread, Window,
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};

@@ -117,6 +117,28 @@ pub enum Op {
         /// From the end where negative.
         axis: i64,
     },
+    /// Parts of data at places that rows of indices name. Inputs: data, indices, whose last dimension is a place along each
+    /// of the axes behind the batch.
+    GatherNd(GatherNd),
+    /// A discrete Fourier transform. Inputs: data, axes, and the length along each axis where it is not the data's (-1: the
+    /// data's).
+    Dft(Dft),
+    /// The spectra of a signal's frames. Inputs: signal `[N, T]` or `[N, T, parts]`, elements from one frame to the next, the
+    /// length of a frame, window where present.
+    Stft {
+        /// Whether the frequencies above half the sampling rate are left out.
+        half: bool,
+    },
+    /// A window for spectra. Input: its length.
+    SpectralWindow(SpectralWindow),
+    /// Weights that sum the frequencies of a spectrum to bands of the mel scale. Inputs: bands, length of the transform,
+    /// sampling rate, lowest and highest frequency.
+    MelWeights,
+    /// Scaled dot-product attention. Inputs: query, key, value, mask where present, scale where present.
+    Attention {
+        /// Whether a query attends only to the keys up to its own place.
+        causal: bool,
+    },
     /// Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
     /// Inputs: data, how often it stands along each axis.
@@ -293,6 +315,35 @@ impl Normalization {
             Self::Length { .. } => 2..=2,
         }
     }
+}
+
+/// [`Op::GatherNd`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatherNd {
+    /// Leading dimensions that data and indices share.
+    pub batch_dims: i64,
+    /// Whether the result has one dimension in place of those of the batch.
+    pub flattens_batch: bool,
+}
+
+/// [`Op::Dft`]. The two parts of complex numbers are the last dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dft {
+    /// From a spectrum to a signal, divided by the length.
+    pub inverse: bool,
+    /// Whether the signal is real and its spectrum has the frequencies up to half the sampling rate only.
+    pub half: bool,
+    /// Whether real numbers have a last dimension of 1, which axes count, instead of none.
+    pub parts_of_real: bool,
+}
+
+/// What [`Op::SpectralWindow`] gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpectralWindow {
+    /// Coefficients of `cos(2 pi k n / N)` for k = 0, 1, 2.
+    pub cosines: [f64; 3],
+    /// Whether N is the length of the window, rather than the length less one.
+    pub periodic: bool,
 }
 
 /// How Broadcast aligns its input with the shape.

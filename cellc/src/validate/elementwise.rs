@@ -359,12 +359,19 @@ impl Validation<'_> {
         let Some(input) = self.input(node, 0) else { return };
         let shape = self.shape_of(&input);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
-        if self.all_floats(node, std::slice::from_ref(&input)).is_none() || self.computable(node, &shape).is_none() {
-            return;
+        if let Some(y) = self.softmax_along(node, &input, axis, log) {
+            self.set(node, 0, y);
         }
-        let Some(source) = self.source(&input) else { return };
+    }
+
+    /// `exp(v) / sum exp(v)` along an axis, or its logarithm.
+    pub(super) fn softmax_along(&mut self, node: &Node, input: &Known, axis: usize, log: bool) -> Option<Known> {
+        self.all_floats(node, std::slice::from_ref(input))?;
+        let shape = self.shape_of(input);
+        self.computable(node, &shape)?;
+        let source = self.source(input)?;
         let out = self.value(shape);
         self.emit(node, ValidOp::Softmax(Softmax { axis, log, input: source, out }));
-        self.set(node, 0, Known::Source(Source::Value(out), input.element()));
+        Some(Known::Source(Source::Value(out), input.element()))
     }
 }

@@ -3,6 +3,7 @@
 //! This is the only place where legality is decided: after it, nothing can fail.
 
 mod arrange;
+mod attention;
 mod best;
 mod branches;
 mod cell;
@@ -25,6 +26,7 @@ mod loops;
 mod matmul;
 mod normalize;
 mod parameters;
+mod places;
 mod reduce;
 mod rounding;
 mod scatter;
@@ -37,6 +39,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod transform;
 mod until;
 mod uses;
 mod variables;
@@ -361,6 +364,12 @@ impl<'a> Validation<'a> {
             Op::ScatterNd { combine } => self.scatter_nd(node, *combine),
             Op::ScatterElements { combine } => self.scatter_elements(node, *combine),
             Op::GatherElements { axis } => self.gather_elements(node, *axis),
+            Op::GatherNd(of) => self.gather_nd(node, *of),
+            Op::Dft(of) => self.dft(node, *of),
+            Op::Stft { half } => self.stft(node, *half),
+            Op::SpectralWindow(of) => self.spectral_window(node, *of),
+            Op::MelWeights => self.mel_weights(node),
+            Op::Attention { causal } => self.attention(node, *causal),
             Op::Tile => self.tile(node),
             Op::RunningSum { exclusive, reverse } => self.running_sum(node, *exclusive, *reverse),
             Op::OneHot { axis, from_end } => self.one_hot(node, *axis, *from_end),

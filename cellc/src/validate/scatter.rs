@@ -1,11 +1,11 @@
-//! Elements that are taken, or replaced, one by one at places that are known when compiling.
+//! Elements that are taken, or replaced, one by one at places along an axis.
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
 use crate::model::{Elementwise, Node, Tensor, shape_text};
 
 /// The most updates at places that are computed: every one is compared with every place.
-const MOST_SCATTERED: usize = 64;
+pub(super) const MOST_SCATTERED: usize = 64;
 
 /// The most pieces that a tensor is put together from.
 const MOST_PIECES: usize = 4096;
@@ -41,7 +41,7 @@ impl Validation<'_> {
     }
 
     /// An index along an axis, counted from the end where negative; `None` after an error.
-    fn place(&mut self, node: &Node, index: i64, size: usize) -> Option<usize> {
+    pub(super) fn place(&mut self, node: &Node, index: i64, size: usize) -> Option<usize> {
         let counted = if index < 0 { index + size as i64 } else { index };
         let place = usize::try_from(counted).ok().filter(|&place| place < size);
         if place.is_none() {
@@ -51,37 +51,8 @@ impl Validation<'_> {
         place
     }
 
-    /// Data with parts replaced, or combined with what is there: the last dimension of the indices says where each part of the updates begins.
-    pub(super) fn scatter_nd(&mut self, node: &Node, combine: Option<Elementwise>) {
-        let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
-        let Some(indices) = self.integers(node, 1, "the indices") else { return };
-        let of_indices = self.input(node, 1).map(|known| self.shape_of(&known)).unwrap_or_default();
-        let (shape, given) = (self.shape_of(&data), self.shape_of(&updates));
-        let depth = of_indices.last().copied().unwrap_or(0);
-        let outer = &of_indices[..of_indices.len().saturating_sub(1)];
-        if depth == 0 || depth > shape.len() || given != [outer, &shape[depth..]].concat() {
-            let shapes = [shape, of_indices, given];
-            self.shapes_differ(node, &shapes, "updates of the shape of the indices and of the parts", "correct them");
-            return;
-        }
-        let part: usize = shape[depth..].iter().product();
-        let own = strides(&shape);
-        let mut places = Vec::with_capacity(given.iter().product());
-        for index in indices.chunks(depth) {
-            let mut at = 0;
-            for (d, &index) in index.iter().enumerate() {
-                let Some(place) = self.place(node, index, shape[d]) else { return };
-                at += place * own[d];
-            }
-            places.extend(at..at + part);
-        }
-        if let Some(whole) = self.scattered(node, &data, &updates, &places, combine) {
-            self.set(node, 0, whole);
-        }
-    }
-
     /// Data with the updates at their places among its elements.
-    fn scattered(
+    pub(super) fn scattered(
         &mut self,
         node: &Node,
         data: &Known,
@@ -208,7 +179,11 @@ impl Validation<'_> {
     }
 
     /// Places along an axis that are computed, counted from the start.
-    fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
+    pub(super) fn counted(&mut self, node: &Node, indices: &Known, size: usize) -> Option<Known> {
+        let [least, most] = self.range_of(indices);
+        if least >= 0.0 && most < size as f64 {
+            return Some(indices.clone());
+        }
         let zero = self.number_like(indices, 0.0)?;
         let all = self.number_like(indices, size as f32)?;
         let from_end = self.computed(node, Elementwise::Add, vec![indices.clone(), all])?;

@@ -3,9 +3,15 @@
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
-use crate::model::{Blocks, ElementType, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId};
+use crate::model::{Blocks, ElementType, GatherNd, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId};
 
 type Values = Option<Vec<ValueId>>;
+
+pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let batch_dims = call.attributes.int("batch_dims").unwrap_or(0);
+    let of = GatherNd { batch_dims, flattens_batch: false };
+    Some(vec![reader.op(Op::GatherNd(of), vec![call.x(), call.input(1)?])])
+}
 
 pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| call.attributes.flag(name, false));

@@ -1,7 +1,7 @@
 //! If, Loop and Scan: the graphs inside nodes.
 
 use super::graph::{Call, GraphReader, Level};
-use super::proto::GraphProto;
+use super::sequences::{Appended, Sequence};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
     Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread, ValueId,
@@ -138,60 +138,92 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
             reader.constant(&yes)
         }
     };
-    let mut inputs = vec![trips, condition, condition];
-    inputs.extend(&carried);
-    let outer: Vec<ElementType> = inputs.iter().map(|&value| reader.element(value)).collect();
+    let carried: Vec<(ValueId, Option<Sequence>)> =
+        carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
+    let sequences: Vec<usize> = (0..count).filter(|&k| carried[k].1.is_some()).collect();
+    let tensors: Vec<usize> = (0..count).filter(|k| !sequences.contains(k)).collect();
+    let elements: Vec<ElementType> = carried.iter().map(|(value, _)| reader.element(*value)).collect();
     let scans = graph.output.len() - count - 1;
+    let of_condition = reader.element(condition);
     let own = reader.named();
     if !reader.enter() {
         return None;
     }
+    let depth = reader.levels.len();
+    reader.level().sequence_outputs = Some(Vec::new());
     let mut parameters = Vec::new();
     for (at, input) in graph.input.iter().enumerate() {
-        let element = match at {
-            0 => ElementType::I64,
-            at => outer[at + 1],
-        };
         let name = input.name.clone().unwrap_or_default();
-        parameters.push(reader.parameter(&name, element, None));
+        parameters.push(match at {
+            0 => reader.parameter(&name, ElementType::I64, None),
+            1 => reader.parameter(&name, of_condition, None),
+            at if sequences.contains(&(at - 2)) => reader.carried_sequence(at - 2, elements[at - 2]),
+            at => reader.parameter(&name, elements[at - 2], None),
+        });
     }
-    let level = body(reader, graph, &parameters, count + 1, own)?;
+    let (before, outputs) = (reader.errors(), graph.output.len() - sequences.len());
+    (reader.read_body)(reader, graph, Some(&parameters));
+    let appended = if reader.errors() == before { reader.sequence_results(depth, &sequences) } else { None };
+    with_dimension(reader, tensors.len() + 1, &[]);
+    let level = reader.leave();
+    reader.rename(own);
+    let appended = appended?;
+    let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
+    let level = whole(reader, level, before, outputs + stacks)?;
     let mut elements = results(&level);
     elements.remove(0);
-    let first = 3 + count;
+    let mut inputs = vec![trips, condition, condition];
     let mut of = vec![LoopInput { parameter: 1, input: 2, slice: None, back_edge: Some(0) }];
-    of.extend((0..count).map(|k| LoopInput { parameter: k + 2, input: k + 3, slice: None, back_edge: Some(k + 1) }));
-    for (at, (value, parameter)) in level.captured.iter().enumerate() {
-        of.push(LoopInput { parameter: *parameter, input: first + at, slice: None, back_edge: None });
+    for (k, &at) in tensors.iter().enumerate() {
+        of.push(LoopInput { parameter: k + 2, input: inputs.len(), slice: None, back_edge: Some(k + 1) });
+        inputs.push(carried[at].0);
+    }
+    for (value, parameter) in &level.captured {
+        of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });
         inputs.push(*value);
     }
-    let outputs = (0..count + scans)
-        .map(|at| LoopOutput { result: at + 1, concatenation: (at >= count).then(|| one_by_one(0, false)) });
+    let of_loop = (0..tensors.len() + scans)
+        .map(|at| LoopOutput { result: at + 1, concatenation: (at >= tensors.len()).then(|| one_by_one(0, false)) });
+    let mut outputs: Vec<LoopOutput> = of_loop.collect();
+    for of in &appended {
+        outputs.extend(of.outputs(outputs.len() + 1));
+    }
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: true,
         inputs: of,
-        outputs: outputs.collect(),
+        outputs,
         current_iteration: Some(0),
         condition: Some(0),
     }));
-    Some(reader.ops_of(op, inputs, elements, Vec::new()))
+    let made = reader.ops_of(op, inputs, elements, Vec::new());
+    Some(in_order(reader, &carried, &made, &appended))
 }
 
-/// Reads a body whose results from `scans` on are put together, each with a dimension of its own in front.
-fn body(
+/// The outputs of a loop as its node has them, from those of [`Op::Loop`]: tensors, stacked outputs, what is added to sequences.
+fn in_order(
     reader: &mut GraphReader<'_>,
-    graph: GraphProto,
-    parameters: &[ValueId],
-    scans: usize,
-    own: (String, String),
-) -> Option<Level> {
-    let (before, outputs) = (reader.errors(), graph.output.len());
-    (reader.read_body)(reader, graph, Some(parameters));
-    with_dimension(reader, scans, &[]);
-    let level = reader.leave();
-    reader.rename(own);
-    whole(reader, level, before, outputs)
+    carried: &[(ValueId, Option<Sequence>)],
+    made: &[ValueId],
+    appended: &[Appended],
+) -> Vec<ValueId> {
+    let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
+    let (mut tensors, mut stacks) = (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
+    let mut all = Vec::new();
+    for (at, (value, sequence)) in carried.iter().enumerate() {
+        let of = appended.iter().find(|of| of.at == at);
+        let (Some(initial), Some(of)) = (sequence, of) else {
+            all.extend(tensors.next());
+            continue;
+        };
+        let (own, rest) = stacks.split_at(of.front.len() + of.back.len());
+        stacks = rest;
+        let sequence = reader.appended(initial, of, own);
+        let element = reader.element(own.first().copied().unwrap_or(*value));
+        all.push(reader.sequence_value(sequence, element));
+    }
+    all.extend(tensors);
+    all
 }
 
 /// Puts a dimension of 1 into the results from one on, along an axis each (0 where none is said).

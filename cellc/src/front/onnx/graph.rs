@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::attributes::Attributes;
 use super::nodes::{Functions, Versions};
 use super::proto::{GraphProto, SparseTensorProto, TensorProto};
+use super::sequences::Sequence;
 use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
@@ -21,6 +22,10 @@ pub(super) struct Level {
     pub(super) names: HashMap<String, ValueId>,
     /// What it reads of the graph around it: the value there, and its Parameter here.
     pub(super) captured: Vec<(ValueId, usize)>,
+    /// The sequences that values stand for.
+    pub(super) sequences: HashMap<ValueId, Sequence>,
+    /// Outputs of the graph that are sequences, by place; `None` where no output may be one.
+    pub(super) sequence_outputs: Option<Vec<(usize, ValueId)>>,
     /// How many dimensions values have, where that is not written but follows.
     ranks: HashMap<ValueId, usize>,
 }
@@ -121,17 +126,24 @@ impl<'f> GraphReader<'f> {
         }
         // a body reads what is around it through Parameters of its own
         for inner in at + 1..self.levels.len() {
-            let Value { element, shape, .. } = self.levels[inner - 1].graph.model.values[value.0].clone();
-            let level = &mut self.levels[inner];
-            let own = level.graph.add(Value { names: vec![name.to_owned()], shape, element, origin: Origin::Unknown });
-            let node = level.graph.node(name, Op::Parameter, Vec::new(), vec![own], Vec::new(), &Origin::Unknown);
-            level.graph.model.parameters.push(node);
-            let index = level.graph.model.parameters.len() - 1;
-            level.captured.push((value, index));
-            level.names.insert(name.to_owned(), own);
-            value = own;
+            value = match self.levels[inner - 1].sequences.contains_key(&value) {
+                true => self.captured_sequence(inner, value, name),
+                false => self.captured(inner, value, name),
+            };
+            self.levels[inner].names.insert(name.to_owned(), value);
         }
         Some(value)
+    }
+
+    /// A value of the graph around the one at `inner`, as a Parameter there.
+    pub(super) fn captured(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
+        let Value { element, shape, .. } = self.levels[inner - 1].graph.model.values[value.0].clone();
+        let level = &mut self.levels[inner];
+        let own = level.graph.add(Value { names: vec![name.to_owned()], shape, element, origin: Origin::Unknown });
+        let node = level.graph.node(name, Op::Parameter, Vec::new(), vec![own], Vec::new(), &Origin::Unknown);
+        level.graph.model.parameters.push(node);
+        level.captured.push((value, level.graph.model.parameters.len() - 1));
+        own
     }
 
     /// What kind of element a value has.
@@ -367,6 +379,13 @@ impl Call<'_> {
 
 impl Level {
     pub(super) fn new() -> Self {
-        Self { graph: Graph::new("", &SPELLING), names: HashMap::new(), captured: Vec::new(), ranks: HashMap::new() }
+        Self {
+            graph: Graph::new("", &SPELLING),
+            names: HashMap::new(),
+            captured: Vec::new(),
+            sequences: HashMap::new(),
+            sequence_outputs: None,
+            ranks: HashMap::new(),
+        }
     }
 }

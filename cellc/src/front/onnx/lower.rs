@@ -163,7 +163,7 @@ impl<'f> GraphReader<'f> {
             self.node(node, &read);
         }
         self.name.clear();
-        for output in &graph.output {
+        for (at, output) in graph.output.iter().enumerate() {
             let name = output.name.as_deref().unwrap_or_default();
             self.label = format!("{} (output)", quoted(name));
             let Some(value) = self.value(name) else {
@@ -174,6 +174,13 @@ impl<'f> GraphReader<'f> {
                 }
                 continue;
             };
+            if self.sequence(value).is_some() {
+                match &mut self.level().sequence_outputs {
+                    Some(outputs) => outputs.push((at, value)),
+                    None => self.error("an output that is a sequence", "tensors", super::sequences::HELP),
+                }
+                continue;
+            }
             self.result(name, value);
             self.declared(value, output, parameters.is_none());
         }
@@ -345,6 +352,9 @@ impl<'f> GraphReader<'f> {
             return;
         }
         let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Option::flatten).collect();
+        if !super::sequences::check(self, row.name, &inputs) {
+            return;
+        }
         let wanted = row.inputs.clone();
         if inputs.len() < *wanted.start() || inputs.len() > *wanted.end() {
             self.error(counted(inputs.len(), "input"), range_text(&wanted), "export the model again");

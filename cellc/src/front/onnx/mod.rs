@@ -13,6 +13,8 @@ mod operators;
 mod proto;
 mod quantized;
 mod recurrent;
+mod sequences;
+mod signal;
 mod supported;
 mod tensors;
 #[cfg(test)]

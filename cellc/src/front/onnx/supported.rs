@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
-use super::{arrange as a, bodies, features, fused, operators as o, quantized as q, recurrent, windows};
+use super::{
+    arrange as a, bodies, features, fused, operators as o, quantized as q, recurrent, sequences, signal as s, windows,
+};
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
 /// The oldest operator set that is read.
@@ -69,7 +71,6 @@ pub(super) fn advice(domain: &str, name: &str) -> String {
         "RandomNormal" | "RandomNormalLike" | "RandomUniform" | "RandomUniformLike" | "Bernoulli" | "Multinomial" => {
             "give the random numbers as an input".to_owned()
         }
-        "STFT" | "DFT" | "MelWeightMatrix" => "compute the transform outside of the model".to_owned(),
         _ => "compute this part outside of the model, or replace it by operators that are read".to_owned(),
     }
 }
@@ -176,6 +177,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Erf", &[9, 13], 1..=1, |r, c| o::activation(r, c, Activation::Erf), "elementwise"),
     row("Sin", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Sin), "elementwise; up to 6.5e6"),
     row("Cos", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Cos), "elementwise; up to 6.5e6"),
+    row("Atan", &[7, 22], 1..=1, |r, c| o::activation(r, c, Activation::Atan), "elementwise"),
     row("Sqrt", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sqrt), "elementwise; correctly rounded"),
     row("Reciprocal", &[6, 13], 1..=1, o::reciprocal, "elementwise"),
     row(
@@ -210,7 +212,8 @@ pub static SUPPORTED: &[Supported] = &[
     row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths").giving(1..=ANY),
     row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds"),
     row("Gather", &[1, 11, 13], 2..=2, o::gather, "any indices; those of run time beyond an end are taken as the end"),
-    row("ScatterND", &[11, 13, 16, 18], 3..=3, o::scatter_nd, "constant indices; every reduction"),
+    row("GatherND", &[11, 12, 13], 2..=2, a::gather_nd, "any indices, as Gather; batch_dims"),
+    row("ScatterND", &[11, 13, 16, 18], 3..=3, o::scatter_nd, "any indices, up to 64 of run time; every reduction"),
     row(
         "ScatterElements",
         &[11, 13, 16, 18],
@@ -276,6 +279,18 @@ pub static SUPPORTED: &[Supported] = &[
         windows::pad,
         "constant, reflect, edge, wrap; constant pads",
     ),
+    row("DFT", &[17, 20], 1..=3, s::dft, "a constant length, as a product of matrices; both directions, onesided"),
+    row("STFT", &[17], 2..=4, s::stft, "constant lengths, as a product of matrices; any window"),
+    row("HannWindow", &[17], 1..=1, |r, c| s::window(r, c, [0.5, -0.5, 0.0]), "computed when compiling"),
+    row(
+        "HammingWindow",
+        &[17],
+        1..=1,
+        |r, c| s::window(r, c, [25.0 / 46.0, -21.0 / 46.0, 0.0]),
+        "computed when compiling",
+    ),
+    row("BlackmanWindow", &[17], 1..=1, |r, c| s::window(r, c, [0.42, -0.5, 0.08]), "computed when compiling"),
+    row("MelWeightMatrix", &[17], 5..=5, s::mel_weights, "computed when compiling"),
     row("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::quantize, "by tensor or by axis; no blocks"),
     row("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25, 28], 2..=3, q::dequantize, "by tensor or by axis; no blocks"),
     row("DynamicQuantizeLinear", &[11], 1..=1, q::dynamic_quantize, "as it is defined").giving(3..=3),
@@ -316,5 +331,19 @@ pub static SUPPORTED: &[Supported] = &[
         bodies::iterate,
         "a constant trip count, or a condition and --max-steps (also where the trip count is 2^24 or more); where a condition of run time ends it earlier, outputs have room for the largest count, and <name>_len and <name>_truncated tell of it",
     ).giving(1..=ANY),
+    row("SequenceEmpty", &[11], 0..=0, sequences::empty, "sequences are known while the file is read"),
+    row("SequenceConstruct", &[11], 1..=ANY, sequences::construct, "sequences are known while the file is read"),
+    row("SequenceInsert", &[11], 2..=3, sequences::insert, "at the end, or at a constant place; in a Loop too"),
+    row("SequenceErase", &[11], 1..=2, sequences::erase, "at a constant place"),
+    row(
+        "SequenceAt",
+        &[11],
+        2..=2,
+        sequences::at,
+        "any place, where all elements have one shape or the place is constant",
+    ),
+    row("SequenceLength", &[11], 1..=1, sequences::length, "computed when compiling"),
+    row("ConcatFromSequence", &[11], 1..=1, sequences::concat, "along any axis, also a new one"),
+    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "no lengths, or a constant list of them"),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis").giving(1..=ANY),
 ];

@@ -6,8 +6,8 @@ use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, LedgerEntry, Nearest, NoAxes, Normalization, Op,
-    PadMode, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
+    Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, GatherNd, LedgerEntry, Nearest, NoAxes,
+    Normalization, Op, PadMode, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -254,6 +254,17 @@ impl GraphReader<'_, '_> {
             LayerType::GatherElements => {
                 ReadOperation::new(Op::GatherElements { axis: self.whole(index, data, "axis", None, ANY_INTEGER)? })
             }
+            LayerType::GatherNd => {
+                let batch_dims = self.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)?;
+                ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: set < 8 }))
+            }
+            LayerType::Dft(of) => ReadOperation::new(Op::Dft(of)),
+            LayerType::Attention => {
+                let causal = self.boolean(index, data, "causal", Some(false))?;
+                ReadOperation::new(Op::Attention { causal })
+            }
+            // to the type that it has
+            LayerType::Identity => ReadOperation::new(Op::Convert),
             LayerType::TopK => {
                 let axis = self.whole(index, data, "axis", None, ANY_INTEGER);
                 self.required(index, data, "mode", "max, min")?;

@@ -1,7 +1,7 @@
 //! Which types of layers are read: the one table by which layers are told apart, that messages list and that
 //! documentation repeats.
 
-use crate::model::{Activation, Elementwise, Reduction};
+use crate::model::{Activation, Dft, Elementwise, Reduction};
 
 /// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
 const LATEST_SET: u64 = 17;
@@ -90,6 +90,10 @@ pub(super) enum LayerType {
     FakeQuantize,
     TopK,
     GatherElements,
+    GatherNd,
+    Dft(Dft),
+    Attention,
+    Identity,
     CumSum,
     OneHot,
     Einsum,
@@ -150,6 +154,10 @@ pub(super) fn names() -> String {
 
 const fn row(name: &'static str, sets: &'static [&'static str], kind: LayerType, what: &'static str) -> Supported {
     Supported { name, sets, what, kind }
+}
+
+const fn dft(inverse: bool, half: bool) -> Dft {
+    Dft { inverse, half, parts_of_real: false }
 }
 
 /// Every type of layer that is read.
@@ -270,6 +278,7 @@ pub const SUPPORTED: &[Supported] = {
         row("Erf", ONE, K::Elementwise(E::Activation(Activation::Erf)), "elementwise"),
         row("Sin", ONE, K::Elementwise(E::Activation(Activation::Sin)), "elementwise; up to 6.5e6"),
         row("Cos", ONE, K::Elementwise(E::Activation(Activation::Cos)), "elementwise; up to 6.5e6"),
+        row("Atan", ONE, K::Elementwise(E::Activation(Activation::Atan)), "elementwise"),
         row("Sqrt", ONE, K::Elementwise(E::Activation(Activation::Sqrt)), "elementwise; correctly rounded"),
         row(
             "Power",
@@ -292,6 +301,17 @@ pub const SUPPORTED: &[Supported] = {
         row("GroupNormalization", &["opset12"], K::GroupNorm, "along axis 1"),
         row("Convert", ONE, K::Convert, "all floating-point types are computed in f32"),
         row("ConvertLike", ONE, K::ConvertLike, "like Convert"),
+        row("Identity", &["opset16"], K::Identity, "the value itself"),
+        row(
+            "ScaledDotProductAttention",
+            &["opset13"],
+            K::Attention,
+            "causal; a mask of booleans, or one that is added; any scale",
+        ),
+        row("DFT", &["opset7"], K::Dft(dft(false, false)), "constant lengths, as products of matrices"),
+        row("IDFT", &["opset7"], K::Dft(dft(true, false)), "like DFT"),
+        row("RDFT", &["opset9"], K::Dft(dft(false, true)), "like DFT"),
+        row("IRDFT", &["opset9"], K::Dft(dft(true, true)), "like DFT"),
         row("Concat", ONE, K::Concat, "along any axis"),
         row("Split", ONE, K::Split, "constant axis"),
         row("VariadicSplit", ONE, K::VariadicSplit, "constant axis and lengths"),
@@ -306,6 +326,7 @@ pub const SUPPORTED: &[Supported] = {
             "constant axis; indices of run time that are beyond an end are taken as the end",
         ),
         row("GatherElements", &["opset6"], K::GatherElements, "any indices, as Gather"),
+        row("GatherND", &["opset5", "opset8"], K::GatherNd, "any indices, as Gather; batch_dims"),
         row("Slice", &["opset8"], K::Slice, "constant bounds"),
         row("StridedSlice", ONE, K::StridedSlice, "constant bounds; all masks"),
         row(
@@ -315,7 +336,12 @@ pub const SUPPORTED: &[Supported] = {
             "any lengths; those of run time beyond an end are taken as the end",
         ),
         row("ScatterUpdate", &["opset3"], K::ScatterUpdate, "constant axis; constant, consecutive indices"),
-        row("ScatterNDUpdate", &["opset3", "opset15"], K::ScatterNd, "constant indices; every reduction but sub"),
+        row(
+            "ScatterNDUpdate",
+            &["opset3", "opset15"],
+            K::ScatterNd,
+            "any indices, up to 64 of run time; every reduction but sub",
+        ),
         row(
             "ScatterElementsUpdate",
             &["opset3", "opset12"],

@@ -7,6 +7,7 @@ mod refusals;
 mod restarts;
 mod states;
 mod steps;
+mod transforms;
 
 use std::fmt::Write;
 
@@ -165,6 +166,12 @@ fn kind(op: &Op) -> &'static str {
         Op::ScatterNd { .. } => "ScatterND",
         Op::ScatterElements { .. } => "ScatterElements",
         Op::GatherElements { .. } => "GatherElements",
+        Op::GatherNd(_) => "GatherND",
+        Op::Dft(_) => "DFT",
+        Op::Stft { .. } => "STFT",
+        Op::SpectralWindow(_) => "HannWindow",
+        Op::MelWeights => "MelWeightMatrix",
+        Op::Attention { .. } => "ScaledDotProductAttention",
         Op::Tile => "Tile",
         Op::RunningSum { .. } => "CumSum",
         Op::OneHot { .. } => "OneHot",

@@ -4,13 +4,13 @@ use super::*;
 use crate::model::{BroadcastMode, NoAxes, Reduction};
 
 /// 0, 1, 2 ... of a shape.
-fn counting(shape: &[usize]) -> Vec<f64> {
+pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
     (0..shape.iter().product::<usize>()).map(|i| i as f64).collect()
 }
 
 /// The outputs of what `build` makes of a tensor of that shape, first of an input of the model, then of a constant.
 #[track_caller]
-fn both_ways(
+pub(super) fn both_ways(
     shape: &[usize],
     data: &[f64],
     build: impl Fn(&mut Graph, ValueId) -> Vec<ValueId>,
@@ -43,7 +43,7 @@ fn both_ways(
 
 /// The one output, checked against its shape and values.
 #[track_caller]
-fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted: (&[usize], &[f64])) {
+pub(super) fn gives(shape: &[usize], build: impl Fn(&mut Graph, ValueId) -> ValueId, wanted: (&[usize], &[f64])) {
     let got = both_ways(shape, &counting(shape), |graph, x| vec![build(graph, x)]);
     assert_eq!(got, [(wanted.0.to_vec(), wanted.1.to_vec())]);
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::model::{
-    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dim, Direction, Elementwise, Groups, LstmGateOrder, Nearest,
-    NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding,
-    Sampling, Scaling, WeightLayout, Window,
+    Blocks, BroadcastMode, Cell, Convolution, Coupled, Dft, Dim, Direction, Elementwise, GatherNd, Groups,
+    LstmGateOrder, Nearest, NoAxes, Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize,
+    ResizeBy, Rounding, Sampling, Scaling, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -214,6 +214,20 @@ fn cases() -> Vec<Case> {
         ),
         ("GatherElements", "opset6", "axis=\"-1\"", (2, 1), Op::GatherElements { axis: -1 }),
         (
+            "GatherND",
+            "opset5",
+            "batch_dims=\"1\"",
+            (2, 1),
+            Op::GatherNd(GatherNd { batch_dims: 1, flattens_batch: true }),
+        ),
+        ("GatherND", "opset8", "", (2, 1), Op::GatherNd(GatherNd { batch_dims: 0, flattens_batch: false })),
+        ("DFT", "opset7", "", (2, 1), Op::Dft(Dft { inverse: false, half: false, parts_of_real: false })),
+        ("IRDFT", "opset9", "", (3, 1), Op::Dft(Dft { inverse: true, half: true, parts_of_real: false })),
+        ("IDFT", "opset7", "", (2, 1), Op::Dft(Dft { inverse: true, half: false, parts_of_real: false })),
+        ("RDFT", "opset9", "", (2, 1), Op::Dft(Dft { inverse: false, half: true, parts_of_real: false })),
+        ("ScaledDotProductAttention", "opset13", "causal=\"true\"", (3, 1), Op::Attention { causal: true }),
+        ("Identity", "opset16", "", (1, 1), Op::Convert),
+        (
             "TopK",
             "opset3",
             "axis=\"1\" mode=\"max\" sort=\"index\" index_element_type=\"i32\"",
@@ -324,6 +338,7 @@ fn cases() -> Vec<Case> {
         ("Erf", E::Activation(Activation::Erf), 1),
         ("Sin", E::Activation(Activation::Sin), 1),
         ("Cos", E::Activation(Activation::Cos), 1),
+        ("Atan", E::Activation(Activation::Atan), 1),
         ("Selu", E::Selu, 3),
     ];
     cases.extend(plain.map(|(name, op, inputs)| (name, "opset1", "", (inputs, 1), Op::Elementwise(op))));

@@ -1,0 +1,426 @@
+//! Sequences of tensors: lists of values while a graph is read, of which the model knows nothing.
+//!
+//! What a loop appends in each iteration is one stacked output of the loop.
+
+use super::bodies::one_by_one;
+use super::graph::{Call, GraphReader, Level};
+use crate::model::{ElementType, Elementwise, LoopOutput, Op, Value, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+/// A part of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// One element.
+    One(ValueId),
+    /// The elements are the parts of a tensor along its first axis.
+    Stacked(ValueId),
+    /// The sequence that an iteration is given.
+    Carried(Carried),
+}
+
+/// A sequence that a loop hands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Carried {
+    /// How many graphs are around the loop's body.
+    level: usize,
+    /// Its place among the values that the loop hands on.
+    at: usize,
+}
+
+/// The parts of a sequence, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sequence {
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// Operators that take a sequence.
+const TAKE_SEQUENCES: [&str; 7] =
+    ["SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "Identity", "Loop"];
+
+/// What to do about a sequence in the place of a tensor.
+pub(super) const HELP: &str =
+    "put its elements together first: ConcatFromSequence, which torch.stack and torch.cat become";
+
+/// Refuses a sequence as an input of an operator that takes tensors; false after an error.
+pub(super) fn check(reader: &mut GraphReader<'_>, operator: &str, inputs: &[Option<ValueId>]) -> bool {
+    let is_sequence = |value: &Option<ValueId>| value.is_some_and(|value| reader.sequence(value).is_some());
+    let at = inputs.iter().position(is_sequence);
+    if let Some(at) = at.filter(|_| !TAKE_SEQUENCES.contains(&operator)) {
+        reader.error(format!("a sequence as input {at}"), "tensors", HELP);
+        return false;
+    }
+    true
+}
+
+impl GraphReader<'_> {
+    /// The sequence that a value of the current level stands for.
+    pub(super) fn sequence(&self, value: ValueId) -> Option<&Sequence> {
+        self.levels.last()?.sequences.get(&value)
+    }
+
+    /// A value that stands for a sequence.
+    pub(super) fn sequence_value(&mut self, sequence: Sequence, element: ElementType) -> ValueId {
+        let level = self.level();
+        let value = Value { names: Vec::new(), shape: None, element, origin: crate::diagnostic::Origin::Unknown };
+        let value = level.graph.add(value);
+        level.sequences.insert(value, sequence);
+        value
+    }
+
+    /// The sequence that an input of a node is; `None` after an error.
+    fn given_sequence(&mut self, call: &Call<'_>) -> Option<(Sequence, ElementType)> {
+        let value = call.x();
+        let element = self.element(value);
+        let found = self.sequence(value).cloned();
+        if found.is_none() {
+            self.error("a tensor as input 0", "a sequence", "export the model again");
+        }
+        found.map(|sequence| (sequence, element))
+    }
+
+    /// A list of integers and others, one after the other.
+    fn joined(&mut self, lists: Vec<ValueId>) -> ValueId {
+        self.op(Op::Concat { axis: 0 }, lists)
+    }
+
+    /// The integers from one to before another, each given as a list of one.
+    fn counted(&mut self, from: ValueId, to: ValueId) -> ValueId {
+        let one = self.integers(&[1]);
+        self.op(Op::Range, vec![from, to, one])
+    }
+
+    /// The sum of two lists of integers.
+    fn sum(&mut self, a: ValueId, b: i64) -> ValueId {
+        let b = self.integers(&[b]);
+        self.op(Op::Elementwise(Elementwise::Add), vec![a, b])
+    }
+
+    fn shape_of(&mut self, value: ValueId) -> ValueId {
+        self.op_of(Op::ShapeOf, vec![value], ElementType::I64)
+    }
+
+    /// Some of a list of integers.
+    fn part(&mut self, list: ValueId, from: ValueId, to: ValueId) -> ValueId {
+        let (one, zero) = (self.integers(&[1]), self.integers(&[0]));
+        self.op(Op::Slice, vec![list, from, to, one, zero])
+    }
+
+    /// An axis as a list of one, of a tensor with `more` dimensions than the one that is given.
+    fn place(&mut self, x: ValueId, axis: i64, more: i64) -> ValueId {
+        if axis >= 0 {
+            return self.integers(&[axis]);
+        }
+        let shape = self.shape_of(x);
+        let rank = self.shape_of(shape);
+        self.sum(rank, axis + more)
+    }
+
+    /// A tensor with its first axis in another place.
+    fn from_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
+        let shape = self.shape_of(x);
+        let (rank, zero, one) = (self.shape_of(shape), self.integers(&[0]), self.integers(&[1]));
+        let next = self.sum(place, 1);
+        let (before, after) = (self.counted(one, next), self.counted(next, rank));
+        let order = self.joined(vec![before, zero, after]);
+        self.op(Op::Transpose, vec![x, order])
+    }
+
+    /// A tensor with an axis in front of all others.
+    fn to_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
+        let shape = self.shape_of(x);
+        let (rank, zero) = (self.shape_of(shape), self.integers(&[0]));
+        let next = self.sum(place, 1);
+        let (before, after) = (self.counted(zero, place), self.counted(next, rank));
+        let order = self.joined(vec![place, before, after]);
+        self.op(Op::Transpose, vec![x, order])
+    }
+
+    /// A tensor with an axis and the one behind it as one.
+    fn merged(&mut self, x: ValueId, place: ValueId) -> ValueId {
+        let shape = self.shape_of(x);
+        let (zero, all, end) = (self.integers(&[0]), self.integers(&[-1]), self.integers(&[i64::MAX]));
+        let behind = self.sum(place, 2);
+        let (before, after) = (self.part(shape, zero, place), self.part(shape, behind, end));
+        let shape = self.joined(vec![before, all, after]);
+        self.op(Op::Reshape { zero_keeps: false }, vec![x, shape])
+    }
+
+    /// All elements side by side, along an axis of theirs or along a new one; `None` after an error.
+    fn together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
+        let mut parts = Vec::new();
+        for &piece in &sequence.pieces {
+            parts.push(match piece {
+                Piece::One(value) if is_new => {
+                    let axis = self.integers(&[axis]);
+                    self.op(Op::Unsqueeze, vec![value, axis])
+                }
+                Piece::One(value) => value,
+                Piece::Stacked(value) => {
+                    let place = self.place(value, axis, if is_new { 0 } else { -1 });
+                    let moved = if axis == 0 { value } else { self.from_front(value, place) };
+                    if is_new { moved } else { self.merged(moved, place) }
+                }
+                Piece::Carried(_) => return self.reads_carried(),
+            });
+        }
+        match parts[..] {
+            [] => {
+                let help = "leave out what reads it, or export the model again";
+                self.error("a sequence without elements", "one element or more", help);
+                None
+            }
+            [one] => Some(one),
+            _ => Some(self.op(Op::Concat { axis }, parts)),
+        }
+    }
+
+    fn reads_carried<T>(&mut self) -> Option<T> {
+        let found = "a loop that reads the sequence to which it appends";
+        let valid = "sequences that a loop only appends to";
+        self.error(found, valid, "hand on the element that is read as a tensor of its own");
+        None
+    }
+
+    /// The constant that a position is; the inner `None` where it is not written.
+    fn position(&mut self, call: &Call<'_>, at: usize) -> Option<i64> {
+        let tensor = self.known(call.input(at)?)?;
+        if tensor.len() == 1 { tensor.get_i64(0) } else { None }
+    }
+
+    /// The sequences that a body hands on, as results of the body; `None` after an error.
+    pub(super) fn sequence_results(&mut self, level: usize, carried: &[usize]) -> Option<Vec<Appended>> {
+        let outputs = self.level().sequence_outputs.take().unwrap_or_default();
+        let mut all = Vec::new();
+        for &at in carried {
+            let given = outputs.iter().find(|(output, _)| *output == at + 1);
+            let pieces = given.and_then(|(_, value)| self.sequence(*value)).map(|sequence| sequence.pieces.clone());
+            let own = Piece::Carried(Carried { level, at });
+            let pieces = pieces.unwrap_or_default();
+            let Some(place) = pieces.iter().position(|&piece| piece == own) else {
+                let found = "a loop that replaces a sequence";
+                let help = "append to the sequence, or hand on tensors";
+                self.error(found, "sequences that a loop only appends to", help);
+                return None;
+            };
+            let (front, back) = (self.stacks(&pieces[..place])?, self.stacks(&pieces[place + 1..])?);
+            all.push(Appended { at, front, back });
+        }
+        let others = outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
+        if others {
+            let help = "put its elements together in the body";
+            self.error("a loop whose stacked output is a sequence", "tensors as stacked outputs", help);
+            return None;
+        }
+        Some(all)
+    }
+
+    /// A result of the body for each piece; `None` after an error.
+    fn stacks(&mut self, pieces: &[Piece]) -> Option<Vec<bool>> {
+        let mut merged = Vec::new();
+        for &piece in pieces {
+            let (value, has_several) = match piece {
+                Piece::One(value) => (value, false),
+                Piece::Stacked(value) if pieces.len() == 1 => (value, true),
+                Piece::Carried(_) => return self.reads_carried(),
+                Piece::Stacked(_) => {
+                    let found = "a loop that appends single elements and those of another loop";
+                    self.error(found, "one of the two", "put the elements of the inner loop together");
+                    return None;
+                }
+            };
+            self.result("", value);
+            merged.push(has_several);
+        }
+        Some(merged)
+    }
+
+    /// A sequence with what a loop has put in front of it and behind it, from the loop's stacked outputs.
+    pub(super) fn appended(&mut self, initial: &Sequence, of: &Appended, stacks: &[ValueId]) -> Sequence {
+        let (front, back) = stacks.split_at(of.front.len());
+        let mut pieces = Vec::new();
+        pieces.extend(self.interleaved(front, &of.front));
+        pieces.extend(&initial.pieces);
+        pieces.extend(self.interleaved(back, &of.back));
+        Sequence { pieces }
+    }
+
+    /// What each iteration adds, one iteration after the other.
+    fn interleaved(&mut self, stacks: &[ValueId], merged: &[bool]) -> Option<Piece> {
+        let zero = self.integers(&[0]);
+        match (stacks, merged) {
+            ([], _) => None,
+            ([one], [false]) => Some(Piece::Stacked(*one)),
+            ([one], _) => Some(Piece::Stacked(self.merged(*one, zero))),
+            _ => {
+                let one = self.integers(&[1]);
+                let wide = stacks.iter().map(|&stack| self.op(Op::Unsqueeze, vec![stack, one])).collect();
+                let wide = self.op(Op::Concat { axis: 1 }, wide);
+                Some(Piece::Stacked(self.merged(wide, zero)))
+            }
+        }
+    }
+
+    /// The sequence that an iteration is given, as a value of the body.
+    pub(super) fn carried_sequence(&mut self, at: usize, element: ElementType) -> ValueId {
+        let level = self.levels.len();
+        let pieces = vec![Piece::Carried(Carried { level, at })];
+        self.sequence_value(Sequence { pieces }, element)
+    }
+
+    /// A sequence of a graph around the one at `inner`, as a sequence there.
+    pub(super) fn captured_sequence(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
+        let element = self.levels[inner - 1].graph.model.values[value.0].element;
+        let mut sequence = self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
+        for (at, piece) in sequence.pieces.iter_mut().enumerate() {
+            if let Piece::One(of) | Piece::Stacked(of) = piece {
+                *of = self.captured(inner, *of, &format!("{name}_{at}"));
+            }
+        }
+        let level: &mut Level = &mut self.levels[inner];
+        let origin = crate::diagnostic::Origin::Unknown;
+        let own = level.graph.add(Value { names: Vec::new(), shape: None, element, origin });
+        level.sequences.insert(own, sequence);
+        own
+    }
+}
+
+/// What an iteration adds to a sequence: for each result of the body whether it has several elements.
+pub(super) struct Appended {
+    /// The sequence's place among what the loop hands on.
+    pub(super) at: usize,
+    pub(super) front: Vec<bool>,
+    pub(super) back: Vec<bool>,
+}
+
+impl Appended {
+    /// The loop's outputs, whose results stand one after the other from `first` on.
+    pub(super) fn outputs(&self, first: usize) -> impl Iterator<Item = LoopOutput> {
+        let front = self.front.len();
+        (0..front + self.back.len())
+            .map(move |k| LoopOutput { result: first + k, concatenation: Some(one_by_one(0, k < front)) })
+    }
+}
+
+pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let stated = call.attributes.int("dtype").unwrap_or(1);
+    match super::tensors::element_type(i32::try_from(stated).unwrap_or(0)) {
+        Ok(element) => Some(vec![reader.sequence_value(Sequence::default(), element)]),
+        Err(wrong) => {
+            reader.error(format!("dtype={stated}: {}", wrong.found), wrong.valid, wrong.help);
+            None
+        }
+    }
+}
+
+pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let pieces = call.inputs.iter().copied().flatten().map(Piece::One).collect();
+    let element = reader.element(call.x());
+    Some(vec![reader.sequence_value(Sequence { pieces }, element)])
+}
+
+/// Where an element stands: the pieces from the start or the end up to it are single elements.
+fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
+    let (len, is_one) = (pieces.len() as i64, |piece: &Piece| matches!(piece, Piece::One(_)));
+    let at = usize::try_from(if position < 0 { position + len } else { position }).ok()?;
+    let end = at.checked_add(usize::from(!inserts))?;
+    let counted = if position < 0 { pieces.get(at..)? } else { pieces.get(..end)? };
+    (end <= pieces.len() && counted.iter().all(is_one)).then_some(at)
+}
+
+pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (mut sequence, element) = reader.given_sequence(call)?;
+    let new = Piece::One(call.input(1)?);
+    let at = match call.input(2) {
+        None => Some(sequence.pieces.len()),
+        Some(_) => reader.position(call, 2).and_then(|position| index(&sequence.pieces, position, true)),
+    };
+    let Some(at) = at else {
+        let found = "a place in a sequence that is not known while the file is read";
+        reader.error(found, "a constant, counted among single elements", "append to the sequence");
+        return None;
+    };
+    sequence.pieces.insert(at, new);
+    Some(vec![reader.sequence_value(sequence, element)])
+}
+
+pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (mut sequence, element) = reader.given_sequence(call)?;
+    let position = if call.input(1).is_some() { reader.position(call, 1) } else { Some(-1) };
+    let Some(at) = position.and_then(|position| index(&sequence.pieces, position, false)) else {
+        let found = "a place in a sequence that is not known while the file is read";
+        reader.error(found, "a constant, counted among single elements", "leave the element in the sequence");
+        return None;
+    };
+    sequence.pieces.remove(at);
+    Some(vec![reader.sequence_value(sequence, element)])
+}
+
+pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (sequence, _) = reader.given_sequence(call)?;
+    let place = reader.position(call, 1).and_then(|position| index(&sequence.pieces, position, false));
+    if let Some(Piece::One(value)) = place.map(|place| sequence.pieces[place]) {
+        return Some(vec![value]);
+    }
+    let (stack, axis) = (reader.together(&sequence, 0, true)?, reader.integer(0));
+    Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![stack, call.input(1)?, axis])])
+}
+
+pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (sequence, _) = reader.given_sequence(call)?;
+    let is_one = |piece: &&Piece| matches!(piece, Piece::One(_));
+    let mut length = reader.integer(sequence.pieces.iter().filter(is_one).count() as i64);
+    for piece in sequence.pieces {
+        match piece {
+            Piece::One(_) => {}
+            Piece::Stacked(value) => {
+                let (shape, zero, axis) = (reader.shape_of(value), reader.integer(0), reader.integer(0));
+                let more = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, zero, axis]);
+                length = reader.op(Op::Elementwise(Elementwise::Add), vec![length, more]);
+            }
+            Piece::Carried(_) => return reader.reads_carried(),
+        }
+    }
+    Some(vec![length])
+}
+
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (sequence, _) = reader.given_sequence(call)?;
+    let Some(axis) = call.attributes.int("axis") else {
+        reader.error("no axis", "the attribute axis", "export the model again");
+        return None;
+    };
+    let is_new = call.attributes.flag("new_axis", false);
+    Some(vec![reader.together(&sequence, axis, is_new)?])
+}
+
+pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let element = reader.element(x);
+    let axis = call.attributes.int("axis").unwrap_or(0);
+    let keep = call.attributes.flag("keepdims", true);
+    let lengths = call.input(1).map(|lengths| reader.known(lengths));
+    let pieces = match lengths {
+        Some(Some(lengths)) if lengths.shape().len() == 1 && !lengths.is_empty() => {
+            let axis = reader.integer(axis);
+            let parts = vec![element; lengths.len()];
+            let parts = reader.ops_of(Op::VariadicSplit, vec![x, axis, call.input(1)?], parts, Vec::new());
+            parts.into_iter().map(Piece::One).collect()
+        }
+        None => {
+            let place = reader.place(x, axis, 0);
+            let mut stack = reader.to_front(x, place);
+            if keep {
+                let next = reader.sum(place, 1);
+                stack = reader.op(Op::Unsqueeze, vec![stack, next]);
+            }
+            vec![Piece::Stacked(stack)]
+        }
+        Some(_) => {
+            let help = "give the length of each part";
+            reader.error("parts of one length", "no lengths, or a constant list of all of them", help);
+            return None;
+        }
+    };
+    Some(vec![reader.sequence_value(Sequence { pieces }, element)])
+}
