@@ -528,20 +528,24 @@ def lists(rng):
          h.make_node('Add', ['row', 'state'], ['sum']), h.make_node('Add', ['sum', 'other'], ['sums']), h.make_node('Tanh', ['sums'], ['next']),
          h.make_node('SequenceInsert', ['list', 'next'], ['once']), h.make_node('SequenceInsert', ['once', 'row'], ['longer']),
          h.make_node('SequenceInsert', ['turned', 'next', 'first'], ['more']),
+         h.make_node('SequenceAt', ['chain', 'end'], ['before']), h.make_node('Mul', ['before', 'row'], ['link']), h.make_node('SequenceInsert', ['chain', 'link'], ['linked']),
          h.make_node('Loop', ['two', 'go', 'wide'], ['wider'], body=inner)],
-        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [2, 3]), sequence, named('turned'), named('wide')],
-        [info('on', T.BOOL, []), info('next', T.FLOAT, [2, 3]), named('longer'), named('more'), named('wider')])
+        'body', [info('k', T.INT64, []), info('go', T.BOOL, []), info('state', T.FLOAT, [2, 3]), sequence, named('turned'), named('wide'), named('chain')],
+        [info('on', T.BOOL, []), info('next', T.FLOAT, [2, 3]), named('longer'), named('more'), named('wider'), named('linked')])
     nodes = [h.make_node('SequenceEmpty', [], ['none']), h.make_node('SequenceConstruct', ['h', 'h'], ['pair']),
              h.make_node('SplitToSequence', ['x'], ['given'], axis=0, keepdims=0),
-             h.make_node('Loop', ['four', 'yes', 'h', 'none', 'pair', 'none'], ['last', 'all', 'back', 'inner'], body=body),
+             h.make_node('Loop', ['four', 'yes', 'h', 'none', 'pair', 'none', 'pair'], ['last', 'all', 'back', 'inner', 'links'], body=body),
+             h.make_node('SplitToSequence', ['x', 'two'], ['halves'], axis=0), h.make_node('SequenceAt', ['halves', 'end'], ['y7']),
+             h.make_node('ConcatFromSequence', ['links'], ['y8'], axis=0, new_axis=1),
              h.make_node('ConcatFromSequence', ['all'], ['y0'], axis=0, new_axis=1), h.make_node('ConcatFromSequence', ['all'], ['y1'], axis=-1, new_axis=0),
              h.make_node('ConcatFromSequence', ['back'], ['y2'], axis=1, new_axis=1), h.make_node('ConcatFromSequence', ['inner'], ['y3'], axis=1, new_axis=0),
              h.make_node('SequenceAt', ['back', 'end'], ['y4']), h.make_node('SequenceAt', ['all', 'at'], ['y5']), h.make_node('SequenceLength', ['back'], ['y6'])]
     graph = h.make_graph(nodes, 'lists', [info('x', T.FLOAT, [4, 2, 3]), info('h', T.FLOAT, [2, 3]), info('at', T.INT64, [])],
                          [info('y0', T.FLOAT, [8, 2, 3]), info('y1', T.FLOAT, [2, 24]), info('y2', T.FLOAT, [2, 6, 3]), info('y3', T.FLOAT, [2, 24]),
-                          info('y4', T.FLOAT, [2, 3]), info('y5', T.FLOAT, [2, 3]), info('y6', T.INT64, [])],
+                          info('y4', T.FLOAT, [2, 3]), info('y5', T.FLOAT, [2, 3]), info('y6', T.INT64, []), info('y7', T.FLOAT, [2, 2, 3]),
+                          info('y8', T.FLOAT, [6, 2, 3])],
                          constants(four=np.int64(4), two=np.int64(2), yes=np.bool_(True), first=np.int64(0), end=np.int64(-1)))
-    return graph, [[draw(rng, 4, 2, 3), draw(rng, 2, 3), np.array(at)] for at in (5, 0)], [None] * 7
+    return graph, [[draw(rng, 4, 2, 3), draw(rng, 2, 3), np.array(at)] for at in (5, 0)], [None] * 9
 
 
 def places(rng):

@@ -165,18 +165,25 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     (reader.read_body)(reader, graph, Some(&parameters));
     let appended = if reader.errors() == before { reader.sequence_results(depth, &sequences) } else { None };
     with_dimension(reader, tensors.len() + 1, &[]);
+    let lasts = if appended.is_some() { reader.last_results(&carried) } else { None };
     let level = reader.leave();
     reader.rename(own);
-    let appended = appended?;
+    let (appended, lasts) = (appended?, lasts?);
     let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
-    let level = whole(reader, level, before, outputs + stacks)?;
+    let level = whole(reader, level, before, outputs + stacks + lasts.len())?;
     let mut elements = results(&level);
     elements.remove(0);
+    elements.truncate(tensors.len() + scans + stacks);
     let mut inputs = vec![trips, condition, condition];
     let mut of = vec![LoopInput { parameter: 1, input: 2, slice: None, back_edge: Some(0) }];
     for (k, &at) in tensors.iter().enumerate() {
         of.push(LoopInput { parameter: k + 2, input: inputs.len(), slice: None, back_edge: Some(k + 1) });
         inputs.push(carried[at].0);
+    }
+    for last in &lasts {
+        let back_edge = Some(last.result);
+        of.push(LoopInput { parameter: last.parameter, input: inputs.len(), slice: None, back_edge });
+        inputs.push(last.initial);
     }
     for (value, parameter) in &level.captured {
         of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });

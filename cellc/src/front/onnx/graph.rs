@@ -1,6 +1,6 @@
 //! The graph of a file under construction: names are values, operators add operations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::attributes::Attributes;
@@ -26,6 +26,10 @@ pub(super) struct Level {
     pub(super) sequences: HashMap<ValueId, Sequence>,
     /// Outputs of the graph that are sequences, by place; `None` where no output may be one.
     pub(super) sequence_outputs: Option<Vec<(usize, ValueId)>>,
+    /// By carried sequence of a loop: its last element, and the Parameter that this is.
+    pub(super) last_elements: BTreeMap<usize, (ValueId, usize)>,
+    /// By carried sequence of a loop: the last element after the iteration.
+    pub(super) next_elements: HashMap<usize, ValueId>,
     /// How many dimensions values have, where that is not written but follows.
     ranks: HashMap<ValueId, usize>,
 }
@@ -385,6 +389,8 @@ impl Level {
             captured: Vec::new(),
             sequences: HashMap::new(),
             sequence_outputs: None,
+            last_elements: BTreeMap::new(),
+            next_elements: HashMap::new(),
             ranks: HashMap::new(),
         }
     }

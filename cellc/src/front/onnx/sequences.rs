@@ -175,6 +175,35 @@ impl GraphReader<'_> {
         }
     }
 
+    /// The last element of the sequence that an iteration is given: a tensor that the loop hands on.
+    fn last_of(&mut self, of: Carried, element: ElementType) -> Option<ValueId> {
+        if of.level != self.levels.len() {
+            return self.reads_carried();
+        }
+        if let Some(&(value, _)) = self.level().last_elements.get(&of.at) {
+            return Some(value);
+        }
+        let value = self.parameter("", element, None);
+        let parameter = self.level().graph.model.parameters.len() - 1;
+        self.level().last_elements.insert(of.at, (value, parameter));
+        Some(value)
+    }
+
+    /// The last elements that a body reads, as results of the body; `None` after an error.
+    pub(super) fn last_results(&mut self, carried: &[(ValueId, Option<Sequence>)]) -> Option<Vec<Last>> {
+        let mut all = Vec::new();
+        for (at, (_, parameter)) in std::mem::take(&mut self.level().last_elements) {
+            let initial = carried[at].1.as_ref().and_then(|sequence| sequence.pieces.last());
+            let next = self.level().next_elements.get(&at).copied();
+            let (Some(&Piece::One(initial)), Some(next)) = (initial, next) else {
+                return self.reads_carried();
+            };
+            self.result("", next);
+            all.push(Last { initial, parameter, result: self.level().graph.model.results.len() - 1 });
+        }
+        Some(all)
+    }
+
     fn reads_carried<T>(&mut self) -> Option<T> {
         let found = "a loop that reads the sequence to which it appends";
         let valid = "sequences that a loop only appends to";
@@ -203,6 +232,9 @@ impl GraphReader<'_> {
                 self.error(found, "sequences that a loop only appends to", help);
                 return None;
             };
+            if let Some(&Piece::One(next)) = pieces[place + 1..].last() {
+                self.level().next_elements.insert(at, next);
+            }
             let (front, back) = (self.stacks(&pieces[..place])?, self.stacks(&pieces[place + 1..])?);
             all.push(Appended { at, front, back });
         }
@@ -285,6 +317,16 @@ impl GraphReader<'_> {
     }
 }
 
+/// The last element of a sequence, which a loop hands on.
+pub(super) struct Last {
+    /// What it is before the first iteration.
+    pub(super) initial: ValueId,
+    /// The body's Parameter.
+    pub(super) parameter: usize,
+    /// The body's Result.
+    pub(super) result: usize,
+}
+
 /// What an iteration adds to a sequence: for each result of the body whether it has several elements.
 pub(super) struct Appended {
     /// The sequence's place among what the loop hands on.
@@ -357,8 +399,12 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
 }
 
 pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    let (sequence, _) = reader.given_sequence(call)?;
-    let place = reader.position(call, 1).and_then(|position| index(&sequence.pieces, position, false));
+    let (sequence, element) = reader.given_sequence(call)?;
+    let position = reader.position(call, 1);
+    if let (Some(-1), Some(&Piece::Carried(of))) = (position, sequence.pieces.last()) {
+        return Some(vec![reader.last_of(of, element)?]);
+    }
+    let place = position.and_then(|position| index(&sequence.pieces, position, false));
     if let Some(Piece::One(value)) = place.map(|place| sequence.pieces[place]) {
         return Some(vec![value]);
     }
@@ -416,9 +462,21 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
             }
             vec![Piece::Stacked(stack)]
         }
+        // parts of one length, which is known when compiling
+        Some(Some(length)) if length.shape().is_empty() => {
+            let place = reader.place(x, axis, 0);
+            let (zero, one, end) = (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
+            let (shape, next) = (reader.shape_of(x), reader.sum(place, 1));
+            let length = reader.op(Op::Reshape { zero_keeps: false }, vec![call.input(1)?, one]);
+            let (before, after, rest) =
+                (reader.part(shape, zero, place), reader.part(shape, next, end), reader.integers(&[-1]));
+            let shape = reader.joined(vec![before, rest, length, after]);
+            let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
+            vec![Piece::Stacked(reader.to_front(parts, place))]
+        }
         Some(_) => {
-            let help = "give the length of each part";
-            reader.error("parts of one length", "no lengths, or a constant list of all of them", help);
+            let help = "give the length of each part as a constant";
+            reader.error("lengths of parts that are not constant", "a constant", help);
             return None;
         }
     };

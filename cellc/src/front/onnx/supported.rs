@@ -333,7 +333,7 @@ pub static SUPPORTED: &[Supported] = &[
     ).giving(1..=ANY),
     row("SequenceEmpty", &[11], 0..=0, sequences::empty, "sequences are known while the file is read"),
     row("SequenceConstruct", &[11], 1..=ANY, sequences::construct, "sequences are known while the file is read"),
-    row("SequenceInsert", &[11], 2..=3, sequences::insert, "at the end, or at a constant place; in a Loop too"),
+    row("SequenceInsert", &[11], 2..=3, sequences::insert, "at the end, or at a constant place; in a Loop too, whose body may read the last element"),
     row("SequenceErase", &[11], 1..=2, sequences::erase, "at a constant place"),
     row(
         "SequenceAt",
@@ -344,6 +344,6 @@ pub static SUPPORTED: &[Supported] = &[
     ),
     row("SequenceLength", &[11], 1..=1, sequences::length, "computed when compiling"),
     row("ConcatFromSequence", &[11], 1..=1, sequences::concat, "along any axis, also a new one"),
-    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "no lengths, or a constant list of them"),
+    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "a constant length, a constant list of them, or none"),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis").giving(1..=ANY),
 ];
