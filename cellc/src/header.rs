@@ -8,8 +8,8 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, INTEGER_STEPS, Part, SEED, STEPS, parts};
 use crate::model::{
-    CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, WeightLayout,
-    WeightSource, counted, equations,
+    BiasPart, CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp,
+    WeightLayout, WeightSource, counted, equations,
 };
 use crate::options::{Accuracy, Arithmetic, Fma, Options, Vector};
 use crate::plan::Plan;
@@ -313,7 +313,7 @@ pub(crate) fn free_run(
     let mut lines = vec![format!(
         "Error of {}{}, as {} (not a bound), {from}; {}inputs from seed {SEED}:",
         counted(*steps, "step"),
-        if *steps < wanted { format!(" (fewer than {wanted}: the model is large)") } else { String::new() },
+        if *steps < wanted { format!(" (fewer than {wanted}: more would take long)") } else { String::new() },
         if in_integers { "estimated: these integers, and float64 for all else" } else { "measured" },
         match in_integers {
             true => "",
@@ -349,7 +349,8 @@ fn given(options: &Options) -> String {
 
 fn escape_all(words: &[String]) -> String {
     // a number of steps that is open: one question mark alone makes no trigraph
-    let words: Vec<String> = words.iter().map(|word| escape(word).replace(",\\u{3f}", ",?")).collect();
+    let words: Vec<String> =
+        words.iter().map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?")).collect();
     words.join(" ")
 }
 
@@ -410,7 +411,13 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
         given.map_or("B", |field| &field.name)
     };
     let parts = parts.iter().zip(&cell.layout.biases).map(|(part, terms)| {
-        let terms: Vec<_> = terms.iter().map(|term| name(term.tensor)).collect();
+        // of one tensor, the place says which part: in rows of hidden_size
+        let alone = terms.iter().map(|term| term.tensor).collect::<BTreeSet<_>>().len() == terms.len();
+        let term = |term: &BiasPart| match alone {
+            true => name(term.tensor).to_owned(),
+            false => format!("{}[{}]", name(term.tensor), term.part),
+        };
+        let terms: Vec<_> = terms.iter().map(term).collect();
         format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     });
     format!("{order}; B {}", parts.collect::<Vec<_>>().join(", "))

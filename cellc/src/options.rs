@@ -540,6 +540,15 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
+/// A dimension that a file names, and its size. `None` leaves it open: the number of steps, which every
+/// call gives.
+pub type NamedSize = (String, Option<usize>);
+
+/// A size as the command line has it.
+pub(crate) fn size_text(size: Option<usize>) -> String {
+    size.map_or("?".to_owned(), |size| size.to_string())
+}
+
 /// The options of the generated code. The defaults are right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
@@ -566,7 +575,7 @@ pub struct Options {
     /// Shapes by input name, if the model leaves sizes open. `None` leaves a size open: the number of steps.
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
     /// Sizes of dimensions that the model leaves open and names, as ONNX files do.
-    pub dims: Vec<(String, usize)>,
+    pub dims: Vec<NamedSize>,
     /// The most iterations of a loop that ends by its condition, where the model does not say it.
     pub max_steps: Option<usize>,
     /// Inputs that are constants, and the number of each as text.
@@ -664,7 +673,9 @@ impl Options {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             option("--shape", &format!("{input}={}", joined(sizes)));
         }
-        dims.iter().for_each(|(name, size)| option("--dim", &format!("{name}={size}")));
+        for (name, size) in dims {
+            option("--dim", &format!("{name}={}", size_text(*size)));
+        }
         if let Some(most) = max_steps {
             option("--max-steps", &most.to_string());
         }
@@ -742,14 +753,21 @@ impl Options {
         self.format_is_given = true;
     }
 
-    /// Reads the size of a dimension: its name, '=' and the size.
-    pub(crate) fn dim_of(text: &str) -> Result<(String, usize), String> {
+    /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
+    pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
         // the last one: a name may hold '=', a size cannot
         let named = text.rsplit_once('=').and_then(|(name, size)| {
-            let size = size.trim().parse().ok().filter(|size: &usize| *size > 0)?;
+            let size = match size.trim() {
+                "?" => None,
+                digits => Some(digits.parse().ok().filter(|size: &usize| *size > 0)?),
+            };
             (!name.is_empty()).then(|| (name.to_owned(), size))
         });
-        named.ok_or_else(|| "a dimension's name, '=' and a whole number from 1 are needed: batch=1".to_owned())
+        named.ok_or_else(|| {
+            "a dimension's name, '=' and a whole number from 1 are needed, batch=1; or a question mark where every \
+             call gives the number of steps, steps=?"
+                .to_owned()
+        })
     }
 
     /// Reads the constant that an input becomes: the input's name, '=' and the number of every element.

@@ -111,7 +111,71 @@ fn help_says_what_can_be_asked() {
         insta::assert_snapshot!(name, done.stdout);
     }
     let version = place.cellc(["--version"]).succeeded().stdout;
-    assert_eq!(version, format!("cellc {}\n", env!("CARGO_PKG_VERSION")));
+    let version = version.trim_end().strip_prefix(concat!("cellc ", env!("CARGO_PKG_VERSION")));
+    let commit = version.expect("the name and the version");
+    let hash = commit.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    let is_hash = |hash: &str| hash.len() >= 12 && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+    assert!(commit.is_empty() || hash.is_some_and(is_hash), "{commit}");
+}
+
+#[test]
+fn quiet_prints_errors_alone() {
+    let place = Place::new();
+    let model = corpus("torch_gru2_head").join("model.xml");
+    let compile = arguments![model, "--shape", "x=1,1,10", "-o", "net.rs"];
+    assert!(place.cellc(&compile).succeeded().stderr.starts_with("warning: "));
+    for quiet in ["-q", "--quiet"] {
+        let before = arguments![quiet].into_iter().chain(compile.clone());
+        assert_eq!(place.cellc(before).succeeded().stderr, "");
+        let behind = compile.iter().cloned().chain(arguments![quiet]);
+        assert_eq!(place.cellc(behind).succeeded().stderr, "");
+    }
+    for arguments in [arguments!["-q", "inspect", model], arguments!["inspect", model, "-q"]] {
+        let shape = arguments!["--shape", "x=1,1,10"];
+        let done = place.cellc(arguments.into_iter().chain(shape)).succeeded();
+        assert!(done.stderr.is_empty() && done.stdout.contains("GRU"), "{}", done.stderr);
+    }
+    place.cellc(["-q", "missing.xml", "-o", "a.rs"]).failed(1, &["error: cannot read"]);
+}
+
+#[test]
+fn a_model_comes_from_standard_input() {
+    let place = Place::new();
+    let nam = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam");
+    let file = place.cellc(arguments![nam, "-o", "amp.c", "--name", "amp"]).succeeded();
+    let from_file = fs::read_to_string(place.path("amp.c")).unwrap();
+    let stdin = || Stdio::from(fs::File::open(&nam).unwrap());
+    done(place.command(["-", "-o", "piped.c", "--name", "amp"]).stdin(stdin())).succeeded();
+    let piped = fs::read_to_string(place.path("piped.c")).unwrap();
+    // they differ in the name of the file alone
+    let rest = |text: &str| {
+        text.lines()
+            .filter(|line| !line.contains("amp.") && !line.contains("piped.") && !line.contains("model"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert!(rest(&piped).len() > 100);
+    assert_eq!(rest(&piped), rest(&from_file));
+    assert_eq!(file.stderr, "");
+    let shown = done(place.command(["inspect", "-"]).stdin(stdin())).succeeded();
+    assert!(shown.stdout.contains("LSTM"), "{}", shown.stdout);
+    // a pipe has no second reading
+    let (reader, writer) = std::io::pipe().unwrap();
+    let bytes = fs::read(&nam).unwrap();
+    let written = std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &bytes));
+    done(place.command(["/dev/stdin", "-o", "piped.rs"]).stdin(reader)).succeeded();
+    written.join().unwrap().unwrap();
+    done(&mut place.command(["-", "-o", "none.c"])).failed(1, &["is empty"]);
+}
+
+#[test]
+fn diagnostics_have_colours_where_they_are_asked_for_and_never_with_no_color() {
+    let place = Place::new();
+    let mut command = place.command(["missing.xml"]);
+    let coloured = "\u{1b}[1m\u{1b}[91merror\u{1b}[0m: cannot read";
+    done(command.env("CLICOLOR_FORCE", "1")).failed(1, &[coloured]);
+    let plain = done(command.env("NO_COLOR", "1")).failed(1, &["error: cannot read"]);
+    assert!(!plain.stderr.contains('\u{1b}'), "{}", plain.stderr);
 }
 
 #[test]
@@ -191,14 +255,24 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     let gru = model("gru_cell_min");
     let gru = gru.to_str().unwrap();
     for (arguments, words) in [
-        (&[][..], &["MODEL"][..]),
+        (&[][..], &["Usage: cellc [OPTIONS] <MODEL>", "Compile the generated source and run it"][..]),
         (&[gru], &["no output file: pass -o FILE", "-o gru.rs", "-o -"]),
         (&[gru, "-o"], &["--output"]),
         (&[gru, "-o", ""], &["--output <FILE>"]),
         (&[gru, "-o", "folder"], &["names no file"]),
         (&[gru, "-o", "gru"], &["which language", "--emit"]),
-        (&[gru, "-o", "gru.cpp"], &["which language"]),
-        (&[gru, "-o", "gru.h", "--emit=c"], &["names the header"]),
+        (&[gru, "-o", "gru.cpp"], &["cellc writes C, and a header that C++ includes: -o gru.c"]),
+        (&[gru, "-o", "a b.cc"], &["-o 'a b.c'"]),
+        (&[gru, "-o", "gru.h"], &["names a header", "-o gru.c"]),
+        (&[gru, "-o", "gru.hpp"], &["names a header", "-o gru.c"]),
+        (&[gru, "-o", "gru.h", "--emit=c"], &["names a header", "-o gru.c"]),
+        (&[gru, "-o", "gru.rs", "--lan", "c"], &["'--lan'", "-o FILE.rs or -o FILE.c, or --emit"]),
+        (&[gru, "-o", "gru.rs", "-v"], &["'-v'", "cellc inspect MODEL"]),
+        (&["inspect", gru, "-o", "gru.txt"], &["'-o': it is an option of cellc MODEL\n"]),
+        (&["run", gru, "--clock=80MHz"], &["'--clock': it is an option of cellc inspect\n"]),
+        (&["inspct", gru], &["no command 'inspct'", "cellc inspect"]),
+        (&["compile", gru], &["no command 'compile'", "-o FILE.rs or -o FILE.c"]),
+        (&["inspect", gru, "--svg=net.png"], &["cellc draws SVG: --svg net.svg"]),
         (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),
         (&[gru, "-o", "gru.c", "--emit=plan"], &["asks for c, --emit for plan"]),
         (&[gru, "-o", "gru.c", "--runtime"], &["--runtime is for Rust"]),
@@ -212,7 +286,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["a magnitude from 0 that f32 holds"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
         (&[gru, "-o", "gru.rs", "--clock=80MHz"], &["'--clock'", "it is an option of cellc inspect"]),
-        (&["chek", gru], &["run, check, inspect and bench, come first"]),
+        (&["chek", gru], &["no command 'chek'", "cellc check"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
         (&["run", gru], &["<--inputs <FOLDER>|--input <NAME=FILE>>"]),
         (&["run", gru, "--inputs=in"], &["<--outputs <FOLDER>|--output <NAME=FILE>>"]),
@@ -231,6 +305,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         assert_eq!(place.files(), ["folder"], "{arguments:?}");
     }
     // what is spelled otherwise is not meant
+    let done = place.cellc([gru, "-o", "gru.rs", "--lan", "c"]).failed(2, &[]);
+    assert!(!done.stderr.contains("--plan"), "{}", done.stderr);
     for (target, is_similar) in [("esp32", false), ("riscv23", true)] {
         let done = place.cellc([gru, "-o", "gru.rs", "--target", target]).failed(2, &["possible values"]);
         assert_eq!(done.stderr.contains("similar"), is_similar, "{}", done.stderr);
@@ -258,6 +334,7 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     let weights = arguments![model("gru_cell_min"), "--weights", "missing.bin", "-o", "gru.rs"];
     place.cellc(weights).failed(1, &["missing.bin", "--weights"]);
     place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.rs"]).failed(1, &["no folder no"]);
+    place.cellc(arguments![model("gru_cell_min"), "-o", "no/gru.c"]).failed(1, &["no/gru.c cannot be written"]);
     assert_eq!(place.files(), ["cut.xml", "gru.rs", "unknown.xml"]);
     assert_eq!(fs::read(place.path("gru.rs")).unwrap(), b"before");
 }

@@ -500,7 +500,12 @@ impl Builder {
 
     /// The size of a dimension that an ONNX model names and leaves open.
     pub fn dim(self, name: impl Into<String>, size: usize) -> Self {
-        self.option(|options| options.dims.push((name.into(), size)))
+        self.option(|options| options.dims.push((name.into(), Some(size))))
+    }
+
+    /// Leaves a dimension open that an ONNX model names: the number of steps; every call then gives it.
+    pub fn open_dim(self, name: impl Into<String>) -> Self {
+        self.option(|options| options.dims.push((name.into(), None)))
     }
 
     /// Makes an input a constant, every element of which is this number: `("sr", 16000)`. What only other numbers need is not compiled.

@@ -10,13 +10,15 @@ use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::underflows;
 use crate::model::Model;
 use crate::options::{
-    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+    Accuracy, Arithmetic, Fma, Language, NamedSize, Options, Range, State, Threads, Tuning, Unroll, WeightFormat,
+    WeightsAs,
 };
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::Failure;
+use super::piped::{self, Piped};
 use super::weights_file::{HEADING, WeightsFileArguments, option};
 
 const EXAMPLES: &str = "\
@@ -106,11 +108,15 @@ Examples:
 
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
+/// The version, and the commit where the build knows it.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("CELLC_COMMIT"));
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "cellc",
-    version,
+    version = VERSION,
+    arg_required_else_help = true,
     about = "Compiles a recurrent network to a readable Rust or C source file",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
@@ -121,6 +127,9 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) compile: CompileArguments,
+    /// Print errors alone: no warnings, no notices, no progress
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -146,7 +155,7 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: .onnx, .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X
+    /// The model: .onnx, .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X; - reads it from standard input
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
@@ -164,9 +173,9 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
-    /// The size of a dimension that an ONNX model names and leaves open
+    /// The size of a dimension that an ONNX model names and leaves open; steps=? leaves it open, as a question mark in --shape does
     #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of)]
-    dim: Vec<(String, usize)>,
+    dim: Vec<NamedSize>,
 
     /// The most iterations of a loop that ends by its condition, where the model does not say it. Outputs have room for so many; a step
     /// computes those that there are
@@ -521,16 +530,29 @@ fn choice(text: &str) -> Result<Choice, String> {
 }
 
 impl CommandLine {
-    /// What of it contradicts the rest, which clap does not see.
-    pub(crate) fn contradiction(&self) -> Option<String> {
-        let plan = match &self.command {
-            None => &self.compile.model.plan,
-            Some(Command::Run(arguments)) => &arguments.model.plan,
-            Some(Command::Check(arguments)) => &arguments.model.plan,
-            Some(Command::Inspect(arguments)) => &arguments.model.plan,
-            Some(Command::Bench(arguments)) => &arguments.model.plan,
+    /// The arguments that name the model; `None` for commands without one.
+    fn model(&mut self) -> Option<&mut ModelArguments> {
+        Some(match &mut self.command {
+            None => &mut self.compile.model,
+            Some(Command::Run(arguments)) => &mut arguments.model,
+            Some(Command::Check(arguments)) => &mut arguments.model,
+            Some(Command::Inspect(arguments)) => &mut arguments.model,
+            Some(Command::Bench(arguments)) => &mut arguments.model,
             Some(Command::Completions(_) | Command::Man(_)) => return None,
-        };
+        })
+    }
+
+    /// With a file in place of a model that comes from standard input or from a pipe. The file is
+    /// there as long as the second part of what is returned.
+    pub(super) fn fetched(mut self) -> Result<(Self, Option<Piped>), Failure> {
+        let path = self.model().and_then(|arguments| arguments.model.as_mut());
+        let piped = path.map(piped::fetch).transpose()?.flatten();
+        Ok((self, piped))
+    }
+
+    /// What of it contradicts the rest, which clap does not see.
+    pub(crate) fn contradiction(&mut self) -> Option<String> {
+        let plan = &self.model()?.plan;
         let keys: Vec<&str> = plan.iter().map(|choice| choice.key()).collect();
         let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
         twice.map(|(_, key)| format!("--plan gives {key} twice: give it once"))
@@ -813,7 +835,7 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --dim n=2 --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
+                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
                     --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
@@ -840,7 +862,7 @@ mod tests {
                 state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
                 batch: Some(3),
                 shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
-                dims: vec![("n".into(), 2)],
+                dims: vec![("n".into(), Some(2)), ("t".into(), None)],
                 max_steps: Some(9),
                 constants: vec![("sr".into(), "16000".into())],
                 range: Range { x: 2.0, h: 1.0 },

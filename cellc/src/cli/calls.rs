@@ -87,6 +87,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
             size.get_or_insert(known);
         }
     }
+    model.open_axes.clear();
     for (&node, shape) in model.parameters.iter().zip(shapes) {
         let value = model.nodes[node].outputs[0];
         model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());

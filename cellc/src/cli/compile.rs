@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile, Place};
 use crate::options::{Language, Options, WeightsAs};
 
+use super::Failure;
 use super::arguments::{CompileArguments, Emit, ModelArguments};
+use super::console::{report, report_success};
 use super::progress::Progress;
 use super::streams::{cannot_write, write_device, write_stdout};
-use super::{Failure, report};
 
 /// The largest weights that are written to standard output, in bytes.
 const LARGEST_INLINE: usize = 64 << 20;
@@ -119,15 +120,22 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
         _ => None,
     };
     let file = path.display();
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    let source = in_shell(&path.with_extension("c").to_string_lossy());
     match (arguments.emit, by_ending) {
         (Some(asked), Some(named)) if asked != named => {
             let name = |emit: Emit| format!("{emit:?}").to_lowercase();
             Err(Failure::Usage(format!("-o {file} asks for {}, --emit for {}", name(named), name(asked))))
         }
-        (Some(Emit::C), None) if path.extension() == Some(OsStr::new("h")) => Err(Failure::Usage(format!(
-            "-o {file} names the header, which is written next to the source: pass -o FILE.c"
-        ))),
+        (Some(Emit::C) | None, None) if ["h", "hh", "hpp", "hxx", "h++"].contains(&&ending[..]) => {
+            Err(Failure::Usage(format!(
+                "-o {file} names a header: cellc writes the header, for C and for C++, next to the source: -o {source}"
+            )))
+        }
         (Some(emit), _) | (None, Some(emit)) => Ok(emit),
+        (None, None) if ["cc", "cpp", "cxx", "c++"].contains(&&ending[..]) => Err(Failure::Usage(format!(
+            "-o {file} asks for C++: cellc writes C, and a header that C++ includes: -o {source}"
+        ))),
         (None, None) => {
             Err(Failure::Usage(format!("-o {file} does not say which language: name it .rs or .c, or add --emit")))
         }
@@ -212,6 +220,9 @@ fn write_source(
     }
     refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
     files::write_all(&new)?;
+    drop(progress);
+    let written = new.iter().rev().map(|file| file.path.display().to_string());
+    report_success(&written.collect::<Vec<_>>(), &compilation);
     Ok(())
 }
 

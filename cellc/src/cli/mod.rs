@@ -5,16 +5,20 @@ mod bench;
 mod calls;
 mod check;
 mod compile;
+mod console;
 mod inspect;
 mod manual;
 mod npy;
+mod piped;
 mod progress;
 mod run;
 #[cfg(unix)]
 mod signals;
 mod streams;
 mod weights_file;
+mod words;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,10 +26,11 @@ use std::process::ExitCode;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::formats;
 use crate::harness::Failed;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use arguments::{Command, CommandLine};
+use console::report;
 use streams::{cannot_write, write_stderr};
 
 /// Why a command did not do what was asked.
@@ -72,7 +77,7 @@ impl From<Failed> for Failure {
 
 /// Does what the process's arguments say.
 pub fn command() -> ExitCode {
-    let command_line = match CommandLine::try_parse() {
+    let mut command_line = match CommandLine::try_parse_from(arguments()) {
         Ok(command_line) => command_line,
         Err(error) => {
             // what the file is comes before what else is missing
@@ -80,7 +85,7 @@ pub fn command() -> ExitCode {
                 report(&diagnostics);
                 return ExitCode::FAILURE;
             }
-            return refused_arguments(&named(error));
+            return refused_arguments(&words::named(error));
         }
     };
     #[cfg(unix)]
@@ -88,16 +93,11 @@ pub fn command() -> ExitCode {
     if let Some(message) = command_line.contradiction() {
         CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit();
     }
-    let CommandLine { command, compile } = command_line;
-    let done = match &command {
-        None => compile::compile(&compile),
-        Some(Command::Run(arguments)) => run::run(arguments),
-        Some(Command::Check(arguments)) => check::check(arguments),
-        Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
-        Some(Command::Bench(arguments)) => bench::bench(arguments),
-        Some(Command::Completions(arguments)) => manual::completions(arguments),
-        Some(Command::Man(arguments)) => manual::man(arguments),
-    };
+    if command_line.quiet {
+        console::be_quiet();
+    }
+    // the folder of a model from a pipe is there until the command ends
+    let done = command_line.fetched().and_then(|(command_line, _piped)| execute(&command_line));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit(),
@@ -128,6 +128,33 @@ fn refused_arguments(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// The arguments of the process, `--quiet` behind the command that it stands before.
+fn arguments() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let is_command =
+        |word: &OsString| word.to_str().is_some_and(|word| CommandLine::command().find_subcommand(word).is_some());
+    if let [_, quiet, command, ..] = &mut words[..]
+        && (quiet == "-q" || quiet == "--quiet")
+        && is_command(command)
+    {
+        std::mem::swap(quiet, command);
+    }
+    words
+}
+
+/// Does what the arguments say.
+fn execute(command_line: &CommandLine) -> Result<(), Failure> {
+    match &command_line.command {
+        None => compile::compile(&command_line.compile),
+        Some(Command::Run(arguments)) => run::run(arguments),
+        Some(Command::Check(arguments)) => check::check(arguments),
+        Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
+        Some(Command::Bench(arguments)) => bench::bench(arguments),
+        Some(Command::Completions(arguments)) => manual::completions(arguments),
+        Some(Command::Man(arguments)) => manual::man(arguments),
+    }
+}
+
 /// What is wrong with the file that a command was given, where the command lacks something else.
 fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
@@ -138,41 +165,4 @@ fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
     words.next_if(|word| word.to_str().is_some_and(|word| command.find_subcommand(word).is_some()));
     let model = words.next().filter(|word| !word.to_string_lossy().starts_with('-'))?;
     formats::recognise(Path::new(&model)).err()
-}
-
-/// clap takes a second word that it does not expect for a subcommand, whatever it says: this says what it is; and of an option that other commands have, which. Of names with another
-/// first letter none is similar.
-fn named(mut error: clap::Error) -> clap::Error {
-    let mut command = CommandLine::command();
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
-        (error.kind(), error.get(ContextKind::InvalidArg))
-    {
-        let has = |of: &&clap::Command| of.get_arguments().any(|own| own.get_long() == option.strip_prefix("--"));
-        let others: Vec<_> =
-            command.get_subcommands().filter(has).map(|of| format!("cellc {}", of.get_name())).collect();
-        if !others.is_empty() {
-            let message = format!("unexpected argument '{option}': it is an option of {}", others.join(" and "));
-            return command.error(ErrorKind::UnknownArgument, message);
-        }
-    }
-    if let (Some(ContextValue::String(value)), Some(ContextValue::String(similar))) =
-        (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue))
-        && value.chars().next() != similar.chars().next()
-    {
-        error.remove(ContextKind::SuggestedValue);
-    }
-    match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if command.find_subcommand(word).is_none() => {
-            let message = format!(
-                "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and bench, come first"
-            );
-            command.error(ErrorKind::UnknownArgument, message)
-        }
-        _ => error,
-    }
-}
-
-/// Prints diagnostics for a human.
-fn report(diagnostics: &Diagnostics) {
-    write_stderr(diagnostics.to_string().as_bytes());
 }

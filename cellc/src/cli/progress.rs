@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::console;
+
 /// One line on standard error; nothing where that is no terminal. It goes away when dropped.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// Starts with this stage.
     pub(crate) fn start(stage: impl Into<Cow<'static, str>>) -> Self {
+        if console::is_quiet() {
+            return Self(ProgressBar::hidden());
+        }
         let bar = ProgressBar::new_spinner().with_message(stage);
         bar.enable_steady_tick(Duration::from_millis(100));
         Self(bar)

@@ -2,14 +2,16 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
 use crate::model::Model;
+use crate::options::{NamedSize, size_text};
 
 /// Refuses sizes of dimensions that the file does not name, and two sizes of one.
-pub(super) fn check(model: &Model, dims: &[(String, usize)], wording: Wording) -> Diagnostics {
+pub(super) fn check(model: &Model, dims: &[NamedSize], wording: Wording) -> Diagnostics {
     let mut problems = Diagnostics::default();
     let option = wording.of(Setting::Dim);
     for (at, (name, size)) in dims.iter().enumerate() {
         let shown = quoted(name);
         if let Some((_, other)) = dims[..at].iter().find(|(earlier, _)| earlier == name) {
+            let (other, size) = (size_text(*other), size_text(*size));
             let found = format!("{option} gives {shown} two sizes, {other} and {size}");
             problems.push(Diagnostic::error(Origin::Unknown, found).valid("one size for each dimension"));
         } else if !model.dimensions.contains(name) {

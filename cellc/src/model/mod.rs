@@ -119,10 +119,14 @@ pub struct InputFile {
 pub struct Model {
     /// The model's own name, where it has one.
     pub name: Option<String>,
+    /// The program that wrote it, where the file says so.
+    pub producer: Option<String>,
     /// The files it came from.
     pub files: Vec<InputFile>,
     /// Names that the file gives to sizes of its inputs, each once.
     pub dimensions: Vec<String>,
+    /// Axes of inputs that the user leaves open by their names: the number of steps.
+    pub open_axes: Vec<(ValueId, usize)>,
     /// All tensors.
     pub values: Vec<Value>,
     /// All operations that a result depends on, each after the ones it reads.

@@ -14,6 +14,7 @@ mod cut;
 mod dependence;
 mod einsum;
 mod elementwise;
+mod export;
 mod flow;
 mod fold;
 mod integers;

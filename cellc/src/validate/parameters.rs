@@ -105,7 +105,8 @@ impl Validation<'_> {
                 return None;
             }
         }
-        let asked_for = |axis: usize| given.is_some_and(|given| given[axis].is_none());
+        let by_name = |axis: usize| self.model.open_axes.contains(&(node.outputs[0], axis));
+        let asked_for = |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
         if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
             Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
             _ => None,
@@ -115,8 +116,15 @@ impl Validation<'_> {
                 self.options.wording.of(Setting::Shape),
                 shape_text(&stated)
             );
-            let help = "give the size, or save the model with a dynamic size there";
+            let again = self.export_again(&[(index, axis)]);
+            let help = match again.is_empty() {
+                true => "give the size, or save the model with a dynamic size there",
+                false => "give the size, or export the model with an open size there, as these lines do",
+            };
             self.error(node, &value.origin, found, format!("{size} in place of the ?"), help);
+            if let Some(error) = self.diagnostics.0.last_mut() {
+                error.lines = again;
+            }
             return None;
         }
         let mut shape = Vec::new();

@@ -101,7 +101,7 @@ impl Validation<'_> {
                 return None;
             }
             Known::Source(..) | Known::Iteration(..) => {
-                let found = format!("{what} that is not constant");
+                let found = format!("{what} computed at run time");
                 let valid = "integers that are known when compiling";
                 let help = "connect a constant, or compute it from shapes that are known";
                 self.error(node, &node.origin, found, valid, help);

@@ -5,9 +5,12 @@ mod layout;
 mod svg;
 mod table;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use crate::arch;
 use crate::compile::{self, Compilation};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
 use crate::options::{Language, Options};
 use crate::report::{Done, Folded, Layer, Measured, Report};
 
@@ -23,6 +26,9 @@ const LONGEST: usize = 40;
 /// Reads, compiles, and says what came of it.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     arguments.model.recognise()?;
+    if let Some(path) = arguments.svg.as_deref() {
+        refuse_other_pictures(path)?;
+    }
     let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg")).transpose()?;
     if picture == Some(Destination::Stdout) && arguments.json {
         return Err(Failure::Usage("--svg - and --json both want standard output".to_owned()));
@@ -69,6 +75,18 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         (_, false) => write_stdout(table::table(&found).as_bytes())?,
     }
     Ok(())
+}
+
+/// Refuses a file whose name asks for a picture that is no SVG.
+fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
+    const OTHERS: [&str; 12] = ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "eps", "ps", "html"];
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    if !OTHERS.contains(&&ending[..]) {
+        return Ok(());
+    }
+    let (file, svg) = (path.display(), path.with_extension("svg"));
+    let svg = in_shell(&svg.to_string_lossy());
+    Err(Failure::Usage(format!("--svg {file} asks for another format: cellc draws SVG: --svg {svg}")))
 }
 
 /// A clock that was given, and how many instructions begin in a cycle.

@@ -5,12 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::content::Content;
-use super::foreign::FOREIGN;
+use super::foreign::{FOREIGN, is_state_dict};
 use super::readers::{FORMATS, are_read, endings, is_readable};
+use super::{saved, tflite};
 use crate::diagnostic::{self, Diagnostic, Origin, quoted};
 
 /// The endings of formats that are not read, and what a file of that name should be.
-const ENDINGS: [(&str, &str); 18] = [
+const ENDINGS: [(&str, &str); 22] = [
     ("pt", "PyTorch file"),
     ("pth", "PyTorch file"),
     ("ckpt", "PyTorch file"),
@@ -24,6 +25,10 @@ const ENDINGS: [(&str, &str); 18] = [
     ("mlpackage", "Core ML model"),
     ("mlmodelc", "Core ML model"),
     ("gguf", "GGUF file"),
+    ("ort", "model of ONNX Runtime"),
+    ("pte", "program of ExecuTorch"),
+    ("mnn", "model of MNN"),
+    ("param", "model of ncnn"),
     ("npz", "NumPy archive"),
     ("npy", "NumPy array"),
     ("pkl", "Python pickle"),
@@ -32,14 +37,14 @@ const ENDINGS: [(&str, &str); 18] = [
 ];
 
 /// What to do about a file.
-struct Advice {
+pub(super) struct Advice {
     /// What it is, with an article.
     is: String,
     help: String,
     lines: Vec<String>,
 }
 
-fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
+pub(super) fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
     Advice { is: is.to_owned(), help: help.to_owned(), lines: lines.into_iter().map(Into::into).collect() }
 }
 
@@ -47,7 +52,7 @@ fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String
 const NONE: [&str; 0] = [];
 
 /// Lines for Python, which a shell takes as they are.
-fn python(lines: &[&str]) -> Vec<String> {
+pub(super) fn python(lines: &[&str]) -> Vec<String> {
     let around = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
     [around(&["python3 - <<'END'"]), around(lines), around(&["END"])].concat()
 }
@@ -104,12 +109,17 @@ fn of(path: &Path, content: &Content) -> Advice {
     };
     let by_keras = || {
         let model = format!("model = keras.saving.load_model({literal}, compile=False)");
-        let export = format!("model.export({saved}, format=\"openvino\")");
-        let lines =
-            python(&["import os", "os.environ[\"KERAS_BACKEND\"] = \"openvino\"", "import keras", &model, &export]);
-        // Keras leaves the batch size open
-        let compile = compile.replacen("cellc ", "cellc --batch 1 ", 1);
-        [vec!["pip install keras openvino scipy".to_owned()], lines, vec![compile]].concat()
+        let export = format!("model.export({saved}, format=\"openvino\", input_signature=signature)");
+        let lines = python(&[
+            "import os",
+            "os.environ[\"KERAS_BACKEND\"] = \"openvino\"",
+            "import keras",
+            &model,
+            KERAS_STEPS,
+            KERAS_SIGNATURE,
+            &export,
+        ]);
+        [vec!["pip install keras openvino scipy".to_owned()], lines, vec![compile.clone()]].concat()
     };
     match content {
         Content::Empty => advice("empty", "save or download it again", NONE),
@@ -123,32 +133,24 @@ fn of(path: &Path, content: &Content) -> Advice {
                 ["program = torch.export.load(FILE)", SHAPES, "model = openvino.convert_model(program, input=shapes)"];
             advice("a model of torch.export", CONVERT, torch(&load))
         }
-        Content::TorchSave => {
-            let tensors = in_python(&format!("{stem}.safetensors"));
-            let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
-            let save = format!(
-                "safetensors.torch.save_file({{name: tensor.clone() for name, tensor in weights.items()}}, {tensors})"
-            );
-            let select = "weights = weights.get(\"state_dict\", weights)";
-            let python = python(&["import torch, safetensors.torch", &load, select, &save]);
-            let compile = format!(
-                "cellc {} --cell lstm -o {}",
-                in_shell(&format!("{stem}.safetensors")),
-                in_shell(&format!("{stem}.rs"))
-            );
-            let lines = [vec!["pip install torch safetensors numpy".to_owned()], python, vec![compile]].concat();
-            let help = "weights of LSTM, GRU or RNN layers, with or without a dense layer behind, go into a .safetensors file. A file that holds \
-                        the whole module, and any other network: in the program that builds it, openvino.save_model(openvino.convert_model(model, \
-                        example_input=x), \"model.xml\", compress_to_fp16=False)";
-            advice("a file that PyTorch saved (torch.save)", help, lines)
-        }
-        Content::Keras => advice("a Keras model", CONVERT, by_keras()),
+        Content::TorchSave => saved::of(path, &stem),
+        Content::Keras => advice("a Keras model", KERAS, by_keras()),
         Content::Hdf5 => {
-            let help = "if it is a whole Keras model, convert it to a model of OpenVINO; if it holds weights alone (save_weights), load them into the \
-                        model in the program that builds it, and export that";
+            let help = "if it is a whole Keras model, convert it to a model of OpenVINO, with the number of steps of a call in place of 100; if it \
+                        holds weights alone (save_weights), load them into the model in the program that builds it, and export that";
             advice("an HDF5 file", help, by_keras())
         }
+        Content::TfLite if tflite::has_variables(path).unwrap_or(false) => {
+            let help = "it keeps its state in resource variables, which OpenVINO's converter does not read: export the model that it was made from, \
+                        with the state as an input and an output, to ONNX";
+            advice("a TensorFlow Lite model", help, NONE)
+        }
         Content::TfLite => advice("a TensorFlow Lite model", CONVERT, by_ovc("tflite")),
+        Content::Runtime(is) => {
+            let help = "nothing converts it back: export the model that it was made from to ONNX (PyTorch: torch.onnx.export(net.eval(), (x,), \
+                        \"net.onnx\")); an .ort or .mnn file is mostly made from an .onnx file, which cellc reads";
+            advice(is, help, NONE)
+        }
         Content::SavedModel => {
             // the folder is the model
             let folder = if path.is_dir() { Some(path) } else { path.parent() };
@@ -260,6 +262,15 @@ fn is_model(path: &Path) -> io::Result<bool> {
     FORMATS.iter().try_fold(false, |is, format| Ok(is || (format.is_model)(&content, path)?))
 }
 
+/// Keras traces some recurrent layers with one step where the number of steps is open.
+const KERAS: &str =
+    "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open";
+
+/// The shapes of the inputs, each with a batch of 1, and 100 in place of open sizes.
+const KERAS_STEPS: &str = "shapes = [(1,) + tuple(n or 100 for n in x.shape[1:]) for x in model.inputs]";
+const KERAS_SIGNATURE: &str =
+    "signature = [keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)]";
+
 /// What the program was exported for.
 const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0]]";
 
@@ -267,7 +278,31 @@ const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0
 const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
 const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x, input=list(x.shape))";
 
+/// Lines for a state_dict that was written as JSON, with its options of the command line.
+fn of_state_dict(literal: &str, stem: &str, keys: &[String]) -> Advice {
+    let tensors = format!("{stem}.safetensors");
+    let load = format!("weights = json.load(open({literal}))");
+    let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in weights.items()}";
+    let save = format!("safetensors.numpy.save_file(weights, {})", in_python(&tensors));
+    let python = python(&["import json, numpy, safetensors.numpy", &load, arrays, &save]);
+    let prefix = keys.iter().find_map(|key| key.strip_suffix(".weight_ih_l0"));
+    let prefix = prefix.map_or(String::new(), |prefix| format!(" --prefix {}", in_shell(prefix)));
+    let heads: Vec<&str> = keys.iter().filter_map(|key| key.strip_suffix(".weight")).collect();
+    let head = match heads[..] {
+        [head] => format!(" --head {}", in_shell(head)),
+        _ => String::new(),
+    };
+    let compile =
+        format!("cellc {} --cell lstm{prefix}{head} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
+    let help = "put the weights into a .safetensors file, and name the cell: --cell lstm, --cell gru or --cell rnn";
+    let lines = [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat();
+    advice("the weights of a PyTorch module as JSON (its state_dict)", help, lines)
+}
+
 fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
+    if is_state_dict(keys) {
+        return of_state_dict(literal, stem, keys);
+    }
     let Some((key, is, help)) = FOREIGN.iter().find(|(key, _, _)| keys.iter().any(|other| other == key)) else {
         return advice("JSON", "", NONE);
     };
@@ -289,13 +324,13 @@ fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
 }
 
 /// The path of a file for a shell.
-fn in_shell(path: &str) -> String {
+pub(super) fn in_shell(path: &str) -> String {
     // what begins like an option is none with a folder in front
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     diagnostic::in_shell(&path)
 }
 
 /// A text for Python.
-fn in_python(text: &str) -> String {
+pub(super) fn in_python(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -8,8 +8,41 @@ const LONGEST_END: u64 = 22 + 0xffff;
 const LONGEST_DIRECTORY: u64 = 1 << 20;
 const MOST_NAMES: usize = 4096;
 
+/// The largest file of an archive that is read, in bytes.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// A file of an archive, as the directory has it.
+struct Entry {
+    name: String,
+    /// 0: stored as it is.
+    method: u64,
+    size: u64,
+    /// Of the record in front of the file's bytes.
+    start: u64,
+}
+
 /// The names of the files in it; `None` if it has no directory, as one that is cut short.
 pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<String>>> {
+    let entries = entries(file)?;
+    Ok(entries.map(|entries| entries.into_iter().map(|entry| entry.name).collect()))
+}
+
+/// The bytes of the first file whose name ends in `name`; `None` if there is none, or it is compressed
+/// or too large.
+pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Option<Vec<u8>>> {
+    let entries = entries(file)?.unwrap_or_default();
+    let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else { return Ok(None) };
+    if entry.method != 0 || entry.size > LARGEST_FILE {
+        return Ok(None);
+    }
+    let record = read(file, entry.start, 30)?;
+    let (Some(name), Some(extra)) = (number(&record, 26, 2), number(&record, 28, 2)) else { return Ok(None) };
+    let bytes = read(file, entry.start + 30 + name + extra, entry.size)?;
+    Ok((record.starts_with(b"PK\x03\x04") && bytes.len() as u64 == entry.size).then_some(bytes))
+}
+
+/// The files of an archive; `None` if it has no directory.
+fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
     let len = file.seek(SeekFrom::End(0))?;
     let end = read(file, len.saturating_sub(LONGEST_END), LONGEST_END)?;
     // the last one: a file inside may be an archive too
@@ -32,19 +65,21 @@ pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Stri
         }
     };
     let directory = read(file, start, size.min(LONGEST_DIRECTORY))?;
-    let mut names = Vec::new();
+    let mut entries = Vec::new();
     let mut rest = &directory[..];
-    while names.len() < MOST_NAMES && rest.starts_with(b"PK\x01\x02") {
+    while entries.len() < MOST_NAMES && rest.starts_with(b"PK\x01\x02") {
         let (Some(name), Some(extra), Some(comment)) = (number(rest, 28, 2), number(rest, 30, 2), number(rest, 32, 2))
         else {
             break;
         };
         let end = 46 + name as usize;
         let Some(text) = rest.get(46..end) else { break };
-        names.push(String::from_utf8_lossy(text).into_owned());
+        let field = |at: usize, len: usize| number(rest, at, len).unwrap_or_default();
+        let name = String::from_utf8_lossy(text).into_owned();
+        entries.push(Entry { name, method: field(10, 2), size: field(24, 4), start: field(42, 4) });
         rest = rest.get(end + (extra + comment) as usize..).unwrap_or_default();
     }
-    Ok((size == 0 || !names.is_empty()).then_some(names))
+    Ok((size == 0 || !entries.is_empty()).then_some(entries))
 }
 
 /// At most `len` bytes from `start` on.

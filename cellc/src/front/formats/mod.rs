@@ -9,10 +9,13 @@ mod advice;
 mod archive;
 mod content;
 mod foreign;
+mod pickle;
 mod protobuf;
 mod readers;
+mod saved;
 #[cfg(test)]
 mod tests;
+mod tflite;
 
 use std::io;
 use std::path::Path;
@@ -23,6 +26,7 @@ use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};
+pub(crate) use saved::remedy_of_weight_norm;
 
 /// Which format a file is of.
 ///

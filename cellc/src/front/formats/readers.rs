@@ -18,6 +18,7 @@ use crate::front::openvino;
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::Model;
+use crate::options::NamedSize;
 
 /// What is said of a model's file beside its path.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ pub struct ReadOptions<'a> {
     /// What is computed with weights whose file does not say it.
     pub keys: Keys,
     /// Sizes of dimensions that the file leaves open and names.
-    pub dims: Vec<(String, usize)>,
+    pub dims: Vec<NamedSize>,
     /// Inputs that are constants, and their numbers as text.
     pub constants: Vec<(String, String)>,
     /// How messages name options.

@@ -9,7 +9,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
-use crate::options::{Accuracy, Arithmetic, Fma, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Arithmetic, Fma, NamedSize, Threads, Unroll, WeightFormat};
 
 /// Which cell, its variants apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ values! {
     WeightFormat(WeightFormat),
     Arithmetic(Arithmetic),
     ArithmeticOf(Vec<(String, Arithmetic)>),
-    Dims(Vec<(String, usize)>),
+    Dims(Vec<NamedSize>),
     Constants(Vec<(String, String)>),
     Threads(Threads),
 }

@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
 use crate::model::{Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId};
+use crate::options::NamedSize;
 
 /// What ONNX calls attributes.
 static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
@@ -41,7 +42,7 @@ pub(super) struct GraphReader<'f> {
     pub(super) versions: Versions,
     /// How many nodes there are.
     pub(super) count: usize,
-    pub(super) dims: &'f [(String, usize)],
+    pub(super) dims: &'f [NamedSize],
     /// Names of sizes of inputs, each once.
     pub(super) dimensions: Vec<String>,
     pub(super) diagnostics: Diagnostics,
@@ -80,8 +81,8 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
-    /// The size that the user gives a named dimension.
-    pub(super) fn size_of(&self, name: &str) -> Option<usize> {
+    /// The size that the user gives a named dimension; inside, `None` leaves it open.
+    pub(super) fn size_of(&self, name: &str) -> Option<Option<usize>> {
         self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
 

@@ -14,6 +14,7 @@ use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{Dim, ElementType, Model, Op, ValueId, counted};
+use crate::options::NamedSize;
 
 /// A tensor with a name, all of whose elements are written or only some.
 enum Initializer<'g> {
@@ -32,11 +33,7 @@ fn range_text(range: &RangeInclusive<usize>) -> String {
 
 impl<'f> GraphReader<'f> {
     /// The model of a file, and what is wrong.
-    pub(super) fn model(
-        message: ModelProto,
-        folder: &'f mut Folder,
-        dims: &'f [(String, usize)],
-    ) -> (Model, Diagnostics) {
+    pub(super) fn model(message: ModelProto, folder: &'f mut Folder, dims: &'f [NamedSize]) -> (Model, Diagnostics) {
         let (all, twice) = versions(&message.opset_import);
         let mut reader = GraphReader {
             folder,
@@ -64,6 +61,7 @@ impl<'f> GraphReader<'f> {
         reader.warn_of_newer();
         match message.graph {
             Some(graph) => {
+                reader.level().graph.model.producer = message.producer_name.filter(|name| !name.is_empty());
                 reader.level().graph.model.name = graph.name.clone().filter(|name| !name.is_empty());
                 reader.body(graph, None);
             }
@@ -219,7 +217,7 @@ impl<'f> GraphReader<'f> {
         let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
         let written = dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
         // what is not known is written in several ways
-        fixed.or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
+        fixed.flatten().or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
     }
 
     /// The inputs of the model.
@@ -234,10 +232,22 @@ impl<'f> GraphReader<'f> {
             self.name = name.clone();
             let Some((element, shape)) = self.tensor_type(input.r#type.as_ref()) else { continue };
             let value = self.parameter(&name, element, shape);
+            let open = self.axes_to_leave_open(input);
+            self.level().graph.model.open_axes.extend(open.into_iter().map(|axis| (value, axis)));
             if !self.define(&name, value) {
                 self.error("two inputs of this name", "one input of each name", "export the model again");
             }
         }
+    }
+
+    /// The axes of an input that the user leaves open by their names.
+    fn axes_to_leave_open(&self, input: &ValueInfoProto) -> Vec<usize> {
+        let shape = input.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()?.shape.as_ref());
+        let dims = shape.map_or(&[][..], |shape| &shape.dim);
+        let is_open = |dim: &DimensionProto| {
+            dim.dim_param.as_ref().and_then(|name| self.size_of(name)).is_some_and(|size| size.is_none())
+        };
+        dims.iter().enumerate().filter(|(_, dim)| is_open(dim)).map(|(axis, _)| axis).collect()
     }
 
     /// What the type of an input says; `None` after an error.

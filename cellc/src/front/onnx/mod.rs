@@ -29,6 +29,7 @@ use super::bounded::{self, Limit};
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
+use crate::options::NamedSize;
 #[cfg(feature = "internals")]
 pub use dated::{DATED, Dated, Part};
 use graph::GraphReader;
@@ -44,7 +45,7 @@ const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 ///
 /// # Errors
 /// If the file cannot be read, or is no ONNX model.
-pub(super) fn read(path: &Path, dims: &[(String, usize)]) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(path: &Path, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
     let shown = quoted(&path.to_string_lossy());
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
@@ -71,7 +72,7 @@ fn read_from(
     name: &str,
     bytes: &[u8],
     folder: Option<&Path>,
-    dims: &[(String, usize)],
+    dims: &[NamedSize],
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let refused = |found: String| {
         let problem =

@@ -63,6 +63,7 @@ messages! {
     /// A file.
     ModelProto {
         1 one int64 ir_version: i64,
+        2 one string producer_name: String,
         7 one message graph: GraphProto,
         8 many message opset_import: OperatorSetIdProto,
         25 many message functions: FunctionProto,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::apple::AppleResetGate;
 use super::bounded;
+use super::formats::remedy_of_weight_norm;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
@@ -205,7 +206,9 @@ impl Reading<'_> {
             None => {
                 let found = format!("{} has no tensor {}", self.file.shown, quoted(name));
                 let mut problem = error(found).valid(format!("a tensor of that name, of shape {shape}"));
-                if let Some(help) = self.elsewhere(name, key).or_else(|| self.file.holds(self.wording)) {
+                let normed = remedy_of_weight_norm(self.file.tensors.keys().map(String::as_str));
+                let help = normed.or_else(|| self.elsewhere(name, key));
+                if let Some(help) = help.or_else(|| self.file.holds(self.wording)) {
                     problem = problem.help(help);
                 }
                 self.problems.push(problem);

@@ -388,7 +388,7 @@ impl Validation<'_> {
             Op::Sequence(_, direction) => Some(*direction),
             _ => None,
         };
-        let mut ways = Vec::new();
+        let (mut ways, mut lines) = (Vec::new(), Vec::new());
         if let Some(direction) = direction.filter(|direction| *direction != Direction::Forward) {
             ways.push(format!(
                 "a layer that runs {} needs the whole sequence in one call: give all of its steps in {}",
@@ -398,7 +398,9 @@ impl Validation<'_> {
         } else {
             match lost.start {
                 Start::Constant { as_it_is: true } if direction.is_some() && !lengths => {
-                    ways.push(self.open_steps(model, starts));
+                    let (way, export) = self.open_steps(model, starts);
+                    ways.push(way);
+                    lines = export;
                 }
                 Start::Constant { .. } | Start::InParts => {}
                 Start::Variables(_) => ways.push(format!("assign the last state of {name} to the variable")),
@@ -417,6 +419,9 @@ impl Validation<'_> {
         let no_state = self.options.wording.of(Setting::NoState);
         ways.push(format!("if every call should start from the initial state, pass {no_state}"));
         self.warn(node, found, ways.join("; or "));
+        if let Some(warning) = self.restart_warnings.0.last_mut().filter(|_| self.options.state != State::None) {
+            warning.lines = lines;
+        }
     }
 
     /// Unless no state is wanted.
@@ -427,21 +432,39 @@ impl Validation<'_> {
         }
     }
 
-    fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> String {
-        match (self.shapes_of_steps(model, starts, true), self.shapes_of_steps(model, starts, false)) {
-            (Some(shapes), _) => format!("leave the number of steps open, {shapes}"),
-            (None, Some(shapes)) => format!("leave the number of steps open, {shapes}, in the export as well"),
-            (None, None) => "export the model with an open number of steps, and leave it open".to_owned(),
+    /// How to leave the number of steps open, and the lines that export the model so, where the file has a
+    /// fixed number and is PyTorch's.
+    fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
+        let open = self.axes_of_steps(model, starts, true);
+        if !open.is_empty() {
+            return (format!("leave the number of steps open, {}", self.with_open(model, &open)), Vec::new());
         }
+        let fixed = self.axes_of_steps(model, starts, false);
+        let lines = self.export_again(&fixed);
+        let way = match (fixed.is_empty(), lines.is_empty()) {
+            (true, _) => "export the model with an open number of steps, and leave it open".to_owned(),
+            (_, true) => {
+                let shapes = self.with_open(model, &fixed);
+                format!("export the model with an open number of steps, and leave it open, {shapes}")
+            }
+            (_, false) => "export the model with an open number of steps, as the lines below do".to_owned(),
+        };
+        (way, lines)
     }
 
-    /// How to leave the number of steps open: inputs of one step, where `open` only those of which the model leaves that open.
-    fn shapes_of_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>, open: bool) -> Option<String> {
-        let mut texts = Vec::new();
+    /// The axes of steps, each the place of an input and an axis: inputs of one step, where `open` only
+    /// those of which the model leaves the number of steps open.
+    fn axes_of_steps(
+        &self,
+        model: &ValidModel,
+        starts: &HashMap<Source, Vec<usize>>,
+        open: bool,
+    ) -> Vec<(usize, usize)> {
+        let mut axes = Vec::new();
         for (index, &parameter) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[parameter];
             let stated = self.model.values[node.outputs[0].0].shape.as_ref();
-            let Parameter { names, shape, weight, .. } = &model.parameters[index];
+            let Parameter { shape, weight, .. } = &model.parameters[index];
             if *weight || starts.contains_key(&Source::Parameter(index)) {
                 continue;
             }
@@ -452,15 +475,19 @@ impl Validation<'_> {
             // a row of features comes last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             let first = Some(0).filter(|axis| open && last > 1 && !self.uses[index].batch && one(axis));
-            let Some(time) = (1..last).find(one).or(first) else { continue };
-            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
-            texts.push(example(
-                self.options.wording,
-                names.first().map_or("", String::as_str),
-                &dims,
-                Some((time, None)),
-            ));
+            axes.extend((1..last).find(one).or(first).map(|time| (index, time)));
         }
-        (!texts.is_empty()).then(|| texts.join(" "))
+        axes
+    }
+
+    /// The settings that leave these axes of inputs open.
+    fn with_open(&self, model: &ValidModel, axes: &[(usize, usize)]) -> String {
+        let text = |&(index, time): &(usize, usize)| {
+            let Parameter { names, shape, .. } = &model.parameters[index];
+            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
+            let name = names.first().map_or("", String::as_str);
+            example(self.options.wording, name, &dims, Some((time, None)))
+        };
+        axes.iter().map(text).collect::<Vec<_>>().join(" ")
     }
 }

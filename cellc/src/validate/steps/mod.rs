@@ -52,7 +52,8 @@ pub(super) fn validate<'a>(
     let one = with(Some(1));
     let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
-        let asked = one.options.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let by_shape = one.options.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let asked = by_shape || !model.open_axes.is_empty();
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
         // what one step is too short for may be what looks ahead
         if only_sizes
@@ -519,6 +520,9 @@ impl<'a> StepAnalysis<'a> {
             format!("looks {steps} step{plural} ahead")
         };
         let reflected = along.iter().find(|(_, step)| *step < 0);
+        if reflected.is_some_and(|(size, step)| *size >= self.steps && *step == -1) {
+            return "reverses the steps: it needs the last one first".to_owned();
+        }
         if let Some((size, _)) = reflected {
             let steps = if start < self.steps / 2 { start } else { *size };
             return format!("reflects steps at a side: it {}", ahead(steps));

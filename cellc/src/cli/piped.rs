@@ -1,0 +1,54 @@
+//! A model from standard input or from a pipe: it is copied to a file first, as its readers look at
+//! its start before they read it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::files::TemporaryFolder;
+use crate::front::bounded::Limit;
+
+/// Limit for a model from a pipe: that of an ONNX file.
+const PIPED: Limit = Limit { what: "a model from a pipe", bytes: 2 << 30 };
+
+/// The folder of a model that came through a pipe; it goes away when dropped.
+pub(super) struct Piped(#[expect(dead_code, reason = "its drop removes the folder")] TemporaryFolder);
+
+/// Replaces `-` and the path of a pipe by a file with what comes out of it. `None` for other paths.
+pub(super) fn fetch(model: &mut PathBuf) -> Result<Option<Piped>, Failure> {
+    let (source, name): (Box<dyn Read>, String) = if model == Path::new("-") {
+        (Box::new(io::stdin().lock()), "standard input".to_owned())
+    } else if is_pipe(model) {
+        let file = File::open(&*model).map_err(|error| cannot(&model.display().to_string(), &error))?;
+        (Box::new(file), model.display().to_string())
+    } else {
+        return Ok(None);
+    };
+    let cannot = |error: io::Error| cannot(&name, &error);
+    let folder = TemporaryFolder::new().map_err(cannot)?;
+    let path = folder.path().join("model");
+    let mut file = File::create(&path).map_err(cannot)?;
+    let bytes = io::copy(&mut source.take(PIPED.bytes + 1), &mut file).map_err(cannot)?;
+    if bytes > PIPED.bytes {
+        return Err(cannot(PIPED.exceeded(None)));
+    }
+    *model = path;
+    Ok(Some(Piped(folder)))
+}
+
+fn cannot(name: &str, error: &io::Error) -> Failure {
+    Diagnostic::error(Origin::Unknown, format!("{name} cannot be read: {error}")).into()
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,101 @@
+//! Errors of the command line, in words that say what was meant.
+
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::arguments::CommandLine;
+
+/// Options of other compilers, and what asks cellc for the same.
+const OTHERS: [(&str, &str); 6] = [
+    ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
+    ("optimize", "--accuracy, --weight-format and --arithmetic make a step cheaper"),
+    ("quantize", "--weight-format stores weights in fewer bits, --arithmetic multiplies integers"),
+    ("verbose", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
+    ("v", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
+    ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
+];
+
+/// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
+/// one command only there, and takes names for similar that begin with different letters.
+pub(super) fn named(mut error: clap::Error) -> clap::Error {
+    let mut command = CommandLine::command();
+    let text = |error: &clap::Error, kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(option) = text(&error, ContextKind::InvalidArg)
+        && let Some(message) = unknown_option(&command, &option)
+    {
+        return command.error(ErrorKind::UnknownArgument, message);
+    }
+    let suggestions = [
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+    ];
+    for (given, suggested) in suggestions {
+        let begins = |kind| text(&error, kind)?.trim_start_matches('-').chars().next();
+        if begins(suggested).is_some() && begins(given) != begins(suggested) {
+            error.remove(suggested);
+            error.remove(ContextKind::Usage);
+        }
+    }
+    match text(&error, ContextKind::InvalidSubcommand) {
+        Some(word) if command.find_subcommand(&word).is_none() => {
+            let first = std::env::args().nth(1).unwrap_or_default();
+            let message = second_word(&command, &first, &word);
+            command.error(ErrorKind::UnknownArgument, message)
+        }
+        _ => error,
+    }
+}
+
+/// What to say of an option that a command does not have, where another command or another compiler
+/// has it.
+fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
+    let name = option.trim_start_matches('-');
+    let is_long = option.starts_with("--");
+    let has = |of: &&clap::Command| {
+        of.get_arguments().any(|own| match is_long {
+            true => own.get_long() == Some(name),
+            false => own.get_short().is_some_and(|short| name.starts_with(short)),
+        })
+    };
+    let here = std::env::args().nth(1).filter(|word| command.find_subcommand(word).is_some());
+    let others = command.get_subcommands().filter(|of| here.as_deref() != Some(of.get_name())).filter(has);
+    let mut others: Vec<_> = others.map(|of| format!("cellc {}", of.get_name())).collect();
+    if here.is_some() && has(&command) {
+        others.insert(0, "cellc MODEL".to_owned());
+    }
+    if !others.is_empty() {
+        return Some(format!("unexpected argument '{option}': it is an option of {}", others.join(" and ")));
+    }
+    let begins = |known: &&(&str, &str)| known.0 == name || name.len() > 2 && known.0.starts_with(name);
+    let meant = OTHERS.iter().find(begins).map(|(_, meant)| *meant);
+    meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
+}
+
+/// What to say of a second word where one model is expected: the command that the first word may
+/// stand for.
+fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    if names.contains(&first) || first.starts_with('-') || first.contains(['.', '/']) {
+        return format!(
+            "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \
+             bench, come first"
+        );
+    }
+    if ["compile", "build", "convert", "generate", "gen", "c", "rust"].contains(&first) {
+        return format!(
+            "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or -o FILE.c"
+        );
+    }
+    let near = |name: &&&str| strsim::jaro(first, name) > 0.7;
+    match names.iter().find(near) {
+        Some(name) => format!("there is no command '{first}': a similar one is cellc {name}"),
+        None => format!(
+            "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \
+             bench, come first"
+        ),
+    }
+}

@@ -1,0 +1,288 @@
+//! The tensors that a file of `torch.save` holds, by name and shape: from its pickle, of which nothing
+//! is executed.
+
+use std::collections::HashMap;
+
+/// The most entries of the stack, so that a damaged pickle takes no memory.
+const MOST_VALUES: usize = 1 << 20;
+
+/// The tensors of a checkpoint: the place of their dictionary in it, and their names and shapes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Checkpoint {
+    /// The keys that lead to the dictionary of tensors; none where the checkpoint is that dictionary.
+    pub(super) keys: Vec<String>,
+    /// Names and shapes, in the order of the file.
+    pub(super) tensors: Vec<(String, Vec<u64>)>,
+    /// True if the file holds an object of a class, such as a whole module.
+    pub(super) is_object: bool,
+}
+
+/// What a pickle makes, as far as the names and shapes of tensors need it.
+#[derive(Clone, Debug, PartialEq)]
+enum Made {
+    Mark,
+    Text(String),
+    Number(u64),
+    /// The name of a class or of a function.
+    Global(String),
+    Tuple(Vec<Made>),
+    Dictionary(Vec<(Made, Made)>),
+    Tensor(Vec<u64>),
+    /// An object of a class that is no tensor and no dictionary.
+    Object,
+    Other,
+}
+
+/// The checkpoint of a pickle; `None` if it is none that `torch.save` writes.
+pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
+    let made = Machine { bytes: pickle, at: 0, stack: Vec::new(), memo: HashMap::new() }.run()?;
+    if made == Made::Object {
+        return Some(Checkpoint { is_object: true, ..Checkpoint::default() });
+    }
+    let mut keys = Vec::new();
+    let tensors = first_tensors(&made, &mut keys).unwrap_or_default();
+    Some(Checkpoint { keys, tensors, is_object: false })
+}
+
+/// The first dictionary of tensors alone, at the top or inside of others; `keys` lead to it.
+fn first_tensors(made: &Made, keys: &mut Vec<String>) -> Option<Vec<(String, Vec<u64>)>> {
+    let Made::Dictionary(entries) = made else { return None };
+    let tensors: Option<Vec<_>> = entries
+        .iter()
+        .map(|entry| match entry {
+            (Made::Text(name), Made::Tensor(shape)) => Some((name.clone(), shape.clone())),
+            _ => None,
+        })
+        .collect();
+    if let Some(tensors) = tensors.filter(|tensors| !tensors.is_empty()) {
+        return Some(tensors);
+    }
+    entries.iter().find_map(|(key, value)| {
+        let Made::Text(key) = key else { return None };
+        keys.push(key.clone());
+        let found = first_tensors(value, keys);
+        if found.is_none() {
+            keys.pop();
+        }
+        found
+    })
+}
+
+/// The machine of the pickle format, protocols 2 to 4: values are made on a stack.
+struct Machine<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    stack: Vec<Made>,
+    memo: HashMap<u64, Made>,
+}
+
+impl Machine<'_> {
+    fn run(mut self) -> Option<Made> {
+        loop {
+            let operation = self.take(1)?[0];
+            if operation == b'.' {
+                return self.stack.pop();
+            }
+            self.step(operation)?;
+            if self.stack.len() > MOST_VALUES || self.memo.len() > MOST_VALUES {
+                return None;
+            }
+        }
+    }
+
+    fn step(&mut self, operation: u8) -> Option<()> {
+        let made = match operation {
+            0x80 => return self.take(1).map(drop),
+            0x95 => return self.take(8).map(drop),
+            b'(' => Made::Mark,
+            b'X' => self.text(4)?,
+            0x8c => self.text(1)?,
+            b'J' => Made::Number(self.number(4)?),
+            b'K' => Made::Number(self.number(1)?),
+            b'M' => Made::Number(self.number(2)?),
+            0x8a => self.long()?,
+            b'G' => self.take(8).map(|_| Made::Other)?,
+            b'c' => self.global()?,
+            0x93 => {
+                let name = self.stack.pop()?;
+                let module = self.stack.pop()?;
+                let (Made::Text(module), Made::Text(name)) = (module, name) else { return None };
+                Made::Global(format!("{module}.{name}"))
+            }
+            b')' => Made::Tuple(Vec::new()),
+            b']' => Made::Other,
+            b'}' => Made::Dictionary(Vec::new()),
+            b'N' | 0x88 | 0x89 => Made::Other,
+            b't' => Made::Tuple(self.to_mark()?),
+            0x85..=0x87 => {
+                let first = self.stack.len().checked_sub(usize::from(operation - 0x84))?;
+                Made::Tuple(self.stack.split_off(first))
+            }
+            b'Q' => {
+                self.stack.pop()?;
+                Made::Other
+            }
+            b'R' | 0x81 => {
+                let arguments = self.stack.pop()?;
+                let callable = self.stack.pop()?;
+                called(&callable, arguments)
+            }
+            b'q' | b'r' | 0x94 => return self.memoise(operation),
+            b'h' => self.recalled(1)?,
+            b'j' => self.recalled(4)?,
+            _ => return self.into_last(operation),
+        };
+        self.stack.push(made);
+        Some(())
+    }
+
+    /// The operations that change the value below: entries of dictionaries and lists, the state of an
+    /// object.
+    fn into_last(&mut self, operation: u8) -> Option<()> {
+        match operation {
+            b's' => {
+                let value = self.stack.pop()?;
+                let key = self.stack.pop()?;
+                self.add(vec![key, value])
+            }
+            b'u' => {
+                let entries = self.to_mark()?;
+                self.add(entries)
+            }
+            b'a' | b'b' | b'0' => self.stack.pop().map(drop),
+            b'e' => self.to_mark().map(drop),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, entries: Vec<Made>) -> Option<()> {
+        let last = self.stack.last_mut()?;
+        if let Made::Dictionary(all) = last {
+            let mut entries = entries.into_iter();
+            while let (Some(key), Some(value)) = (entries.next(), entries.next()) {
+                all.push((key, value));
+            }
+        }
+        Some(())
+    }
+
+    fn memoise(&mut self, operation: u8) -> Option<()> {
+        let place = match operation {
+            b'q' => self.number(1)?,
+            b'r' => self.number(4)?,
+            _ => self.memo.len() as u64,
+        };
+        // what may still grow is referred to for itself, not for its content
+        let made = match self.stack.last()? {
+            Made::Dictionary(_) => Made::Other,
+            made => made.clone(),
+        };
+        self.memo.insert(place, made);
+        Some(())
+    }
+
+    fn recalled(&mut self, len: usize) -> Option<Made> {
+        let place = self.number(len)?;
+        self.memo.get(&place).cloned()
+    }
+
+    fn to_mark(&mut self) -> Option<Vec<Made>> {
+        let mark = self.stack.iter().rposition(|made| *made == Made::Mark)?;
+        let values = self.stack.split_off(mark + 1);
+        self.stack.pop();
+        Some(values)
+    }
+
+    fn take(&mut self, len: usize) -> Option<&[u8]> {
+        let bytes = self.bytes.get(self.at..self.at.checked_add(len)?)?;
+        self.at += len;
+        Some(bytes)
+    }
+
+    fn number(&mut self, len: usize) -> Option<u64> {
+        Some(self.take(len)?.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+
+    fn long(&mut self) -> Option<Made> {
+        let len = usize::from(self.take(1)?[0]);
+        let bytes = self.take(len)?;
+        Some(match bytes.len() {
+            0..=8 => Made::Number(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))),
+            _ => Made::Other,
+        })
+    }
+
+    fn text(&mut self, len: usize) -> Option<Made> {
+        let len = usize::try_from(self.number(len)?).ok()?;
+        Some(Made::Text(String::from_utf8_lossy(self.take(len)?).into_owned()))
+    }
+
+    /// The module and the name, each to the end of its line.
+    fn global(&mut self) -> Option<Made> {
+        let mut line = || {
+            let len = self.bytes.get(self.at..)?.iter().position(|&byte| byte == b'\n')?;
+            let text = String::from_utf8_lossy(self.take(len)?).into_owned();
+            self.take(1)?;
+            Some(text)
+        };
+        Some(Made::Global(format!("{}.{}", line()?, line()?)))
+    }
+}
+
+/// What a call makes of its arguments.
+fn called(callable: &Made, arguments: Made) -> Made {
+    let (Made::Global(name), Made::Tuple(arguments)) = (callable, arguments) else { return Made::Other };
+    let size = |made: &Made| if let Made::Number(size) = made { Some(*size) } else { None };
+    match (&name[..], &arguments[..]) {
+        ("collections.OrderedDict", _) => Made::Dictionary(Vec::new()),
+        ("torch._utils._rebuild_tensor_v2" | "torch._utils._rebuild_tensor", [_, _, Made::Tuple(shape), ..]) => {
+            shape.iter().map(size).collect::<Option<Vec<u64>>>().map_or(Made::Other, Made::Tensor)
+        }
+        ("torch._utils._rebuild_parameter", [tensor @ Made::Tensor(_), ..]) => tensor.clone(),
+        (name, _) if !name.starts_with("torch.") && !name.starts_with("numpy.") => Made::Object,
+        (name, _) if name.starts_with("torch.nn.modules") => Made::Object,
+        _ => Made::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `{name: tensor of shape (8, 2), "n": 7}` as torch.save writes it, in protocol 2.
+    fn pickle(name: &str, around: Option<&str>) -> Vec<u8> {
+        let text = |text: &str| [&b"X"[..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+        let tensor = b"ctorch._utils\n_rebuild_tensor_v2\nq\x01((X\x01\x00\x00\x000tQK\x00K\x08K\x02\x86K\x02K\x01\x86\
+                       \x89ccollections\nOrderedDict\n)RtR";
+        let inner = [&b"ccollections\nOrderedDict\n)R("[..], &text(name), tensor, b"u"].concat();
+        let all = match around {
+            None => inner,
+            Some(key) => [&b"}("[..], &text("n"), b"K\x07", &text(key), &inner, b"u"].concat(),
+        };
+        [&b"\x80\x02"[..], &all, b"."].concat()
+    }
+
+    #[test]
+    fn tensors_are_found_at_the_top_and_in_the_first_dictionary_of_tensors() {
+        let tensors = vec![("rec.weight_ih_l0".to_owned(), vec![8, 2])];
+        for (around, keys) in [(None, vec![]), (Some("model_state"), vec!["model_state".to_owned()])] {
+            let found = checkpoint(&pickle("rec.weight_ih_l0", around)).expect("it is one of torch.save");
+            assert_eq!((found.tensors, found.keys), (tensors.clone(), keys));
+        }
+    }
+
+    #[test]
+    fn objects_are_known_and_damage_is_no_panic() {
+        let object = checkpoint(b"\x80\x02c__main__\nNet\n)\x81}X\x01\x00\x00\x00aK\x01sb.").expect("an object");
+        assert!(object.is_object);
+        let whole = pickle("a", Some("b"));
+        for end in 0..whole.len() {
+            _ = checkpoint(&whole[..end]);
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0xff;
+            _ = checkpoint(&damaged);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is said of a file of `torch.save`: which recurrent layers its tensors are of, and the lines
+//! that make a `.safetensors` file of them.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::advice::{Advice, advice, in_python, in_shell, python};
+use super::archive;
+use super::pickle::{Checkpoint, checkpoint};
+
+/// Keys under which programs keep the dictionary of tensors in a checkpoint.
+const KEYS: [&str; 6] = ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
+
+/// The recurrent layers of one module, and the dense layer behind them.
+#[derive(Debug, PartialEq)]
+struct Recurrent {
+    /// rnn, gru or lstm.
+    cell: &'static str,
+    prefix: String,
+    head: Option<String>,
+}
+
+/// Lines for the file, with the names in it where they can be read.
+pub(super) fn of(path: &Path, stem: &str) -> Advice {
+    let pickle = File::open(path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
+    let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
+    let literal = in_python(&path.to_string_lossy());
+    let tensors = format!("{stem}.safetensors");
+    let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
+    let save = "safetensors.torch.save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, ";
+    let save = format!("{save}{})", in_python(&tensors));
+    let select = match &found.keys[..] {
+        [] if found.tensors.is_empty() => {
+            let keys = KEYS.map(in_python).join(", ");
+            vec![format!("weights = next((weights[key] for key in [{keys}] if key in weights), weights)")]
+        }
+        [] => Vec::new(),
+        keys => {
+            let keys: String = keys.iter().map(|key| format!("[{}]", in_python(key))).collect();
+            vec![format!("weights = weights{keys}")]
+        }
+    };
+    let whole = "any other network: in the program that builds it, torch.onnx.export(net.eval(), (x,), \"net.onnx\")";
+    const IS: &str = "a file that PyTorch saved (torch.save)";
+    if found.is_object {
+        let help = "it holds a whole module, which only the program that has its classes can load: there, \
+                    torch.onnx.export(net.eval(), (x,), \"net.onnx\")";
+        return advice(IS, help, ["cellc net.onnx -o net.rs"]);
+    }
+    let recurrent = recurrent(&found);
+    let options = match &recurrent {
+        Some(Recurrent { cell, prefix, head }) => {
+            let option = |name: &str, value: &str| match value {
+                "" => String::new(),
+                value => format!(" --{name} {}", in_shell(value)),
+            };
+            format!(" --cell {cell}{}{}", option("prefix", prefix), option("head", head.as_deref().unwrap_or_default()))
+        }
+        None => " --cell lstm".to_owned(),
+    };
+    let normed = weight_norm(&found);
+    let help = match (&recurrent, &normed, found.tensors.is_empty()) {
+        (_, Some(remedy), _) => remedy.clone(),
+        (None, None, false) => {
+            let first: Vec<_> = found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
+            format!(
+                "its tensors ({}, ...) are of no RNN, GRU or LSTM that is declared by its weights alone. For {whole}",
+                first.join(", ")
+            )
+        }
+        _ => format!(
+            "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense layer behind them, are \
+             enough: they go into a .safetensors file"
+        ),
+    };
+    if normed.is_some() || recurrent.is_none() && !found.tensors.is_empty() {
+        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
+    }
+    let lines: Vec<String> =
+        ["import torch, safetensors.torch".to_owned(), load].into_iter().chain(select).chain([save]).collect();
+    let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let compile = format!("cellc {}{options} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
+    let install = "pip install torch safetensors numpy".to_owned();
+    advice(IS, &help, [vec![install], lines, vec![compile]].concat())
+}
+
+/// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM.
+fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
+    let shape = |name: &str| found.tensors.iter().find(|(own, _)| own == name).map(|(_, shape)| &shape[..]);
+    let first = found.tensors.iter().find_map(|(name, _)| {
+        let prefix = name.strip_suffix("weight_hh_l0")?;
+        (prefix.is_empty() || prefix.ends_with('.')).then_some(prefix)
+    })?;
+    let [rows, hidden] = *shape(&format!("{first}weight_hh_l0"))? else { return None };
+    let cell = match rows.checked_div(hidden)? {
+        1 => "rnn",
+        3 => "gru",
+        4 => "lstm",
+        _ => return None,
+    };
+    let both = shape(&format!("{first}weight_ih_l0_reverse")).is_some();
+    let wide = if both { 2 * hidden } else { hidden };
+    // a dense layer that takes what the last layer gives, if it is the only other module
+    let is_other = |name: &&(String, Vec<u64>)| !name.0.starts_with(first) || first.is_empty() && name.0.contains('.');
+    let mut others = found.tensors.iter().filter(is_other);
+    let heads: Vec<&str> = others
+        .clone()
+        .filter(|(_, shape)| shape.len() == 2 && shape[1] == wide)
+        .filter_map(|(name, _)| name.strip_suffix(".weight"))
+        .collect();
+    let head = match heads[..] {
+        [head] if others.all(|(name, _)| name.rsplit_once('.').is_some_and(|(own, _)| own == head)) => {
+            Some(head.to_owned())
+        }
+        _ => None,
+    };
+    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head })
+}
+
+/// The remedy where the weights of a recurrent layer are normalised by `weight_norm` when it runs.
+fn weight_norm(found: &Checkpoint) -> Option<String> {
+    remedy_of_weight_norm(found.tensors.iter().map(|(name, _)| &name[..]))
+}
+
+/// The remedy where one of these tensors is a magnitude or direction of `weight_norm`.
+pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let is_recurrent = |name: &str| name.contains("weight_hh_l") || name.contains("weight_ih_l");
+    let mut found: Option<(String, &'static str)> = None;
+    for name in names.filter(|name| is_recurrent(name)) {
+        let old = name.strip_suffix("_g").or_else(|| name.strip_suffix("_v"));
+        if let Some(tensor) = old {
+            found = Some((tensor.to_owned(), "torch.nn.utils.remove_weight_norm"));
+        } else if let Some((tensor, _)) = name.split_once(".original") {
+            let tensor = tensor.replace("parametrizations.", "");
+            found = Some((tensor, "torch.nn.utils.parametrize.remove_parametrizations"));
+        }
+        if found.is_some() {
+            break;
+        }
+    }
+    let (tensor, remove) = found?;
+    let (module, own) = tensor.rsplit_once('.').unwrap_or(("", &tensor));
+    let module = if module.is_empty() { "net".to_owned() } else { format!("net.{module}") };
+    Some(format!(
+        "the weights are in the two parts of weight_norm: before saving, {remove}({module}, \"{own}\"), and so for \
+         each of its weights; or torch.onnx.export(net.eval(), (x,), \"net.onnx\"), which computes them"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(tensors: &[(&str, &[u64])]) -> Checkpoint {
+        let tensors = tensors.iter().map(|(name, shape)| ((*name).to_owned(), shape.to_vec())).collect();
+        Checkpoint { tensors, ..Checkpoint::default() }
+    }
+
+    #[test]
+    fn the_cell_follows_from_the_shapes() {
+        for (rows, cell) in [(5, "rnn"), (15, "gru"), (20, "lstm")] {
+            let of = recurrent(&found(&[("gru.weight_ih_l0", &[rows, 2]), ("gru.weight_hh_l0", &[rows, 5])]));
+            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None }));
+        }
+        let alone = recurrent(&found(&[("weight_hh_l0", &[20, 5])])).expect("an LSTM");
+        assert_eq!(alone.prefix, "");
+        assert_eq!(recurrent(&found(&[("weight_hh_l0", &[10, 5])])), None);
+    }
+
+    #[test]
+    fn a_dense_layer_is_the_head_where_there_is_nothing_else() {
+        let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
+        let lin: [(&str, &[u64]); 2] = [("lin.weight", &[1, 5]), ("lin.bias", &[1])];
+        let head = |tensors: &[(&str, &[u64])]| recurrent(&found(tensors)).expect("an LSTM").head;
+        assert_eq!(head(&[hh, lin[0], lin[1]]), Some("lin".to_owned()));
+        assert_eq!(head(&[hh, lin[0], ("other.weight", &[5, 3])]), None);
+        assert_eq!(head(&[hh, ("lin.weight", &[1, 10])]), None);
+        let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
+        assert_eq!(head(&[hh, back, ("lin.weight", &[1, 10])]), Some("lin".to_owned()));
+    }
+
+    #[test]
+    fn weight_norm_has_a_remedy() {
+        let old = remedy_of_weight_norm(["rec.weight_hh_l0_g", "rec.weight_hh_l0_v"].into_iter()).expect("one");
+        assert!(old.contains("remove_weight_norm(net.rec, \"weight_hh_l0\")"), "{old}");
+        let new = ["rec.parametrizations.weight_ih_l0.original0"];
+        let new = remedy_of_weight_norm(new.into_iter()).expect("one");
+        assert!(new.contains("remove_parametrizations(net.rec, \"weight_ih_l0\")"), "{new}");
+        assert_eq!(remedy_of_weight_norm(["rec.weight_ih_l0"].into_iter()), None);
+    }
+}
