@@ -11,7 +11,7 @@ use crate::model::{
     BiasPart, CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp,
     WeightLayout, WeightSource, counted, equations,
 };
-use crate::options::{Accuracy, Arithmetic, Fma, Options, Vector};
+use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Vector};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 
@@ -36,6 +36,9 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(format!("{}: SHA-256 {}", escape(&file.name), file.sha256));
     }
     lines.push(given(options));
+    if options.language == Language::Rust {
+        lines.push("Compile with opt-level = 3: at any other a step takes 10 to 3,000 times as long.".to_owned());
+    }
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));

@@ -64,7 +64,8 @@ pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use options::{
-    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
+    Accuracy, Arithmetic, Fma, Language, NamedSize, Options, Range, State, Threads, Tuning, Unroll, WeightFormat,
+    WeightsAs,
 };
 
 /// What the macro crate calls.

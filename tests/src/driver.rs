@@ -14,7 +14,7 @@ use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables}
 use cellc::internals::kernel::Element;
 
 use crate::emulated_amx;
-use crate::skipped::{skip, starts};
+use crate::skipped::{skip, works};
 use crate::subject::{Subject, Values, Way, bits};
 
 /// Runs a command to its end.
@@ -57,7 +57,7 @@ pub fn rustc() -> Command {
 pub fn c_compilers() -> Vec<&'static str> {
     let found: Vec<_> = [&["gcc", "cc"][..], &["clang", "clang-19", "clang-14"]]
         .iter()
-        .filter_map(|l| l.iter().copied().find(|name| starts(name)))
+        .filter_map(|l| l.iter().copied().find(|name| works(name)))
         .collect();
     assert!(!found.is_empty(), "no C compiler is installed");
     found

@@ -1286,7 +1286,7 @@ fn bench_says_whom_it_cannot_compare_with_and_that_a_debug_build_misleads() {
     let nam = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam");
     let done = place.cellc(arguments!["bench", nam, "--rounds=1", "--seconds=0", "--emit=c"]);
     let done = done.succeeded();
-    assert!(done.stdout.contains("it reads OpenVINO IR (.xml) only"), "{}", done.stdout);
+    assert!(done.stdout.contains("it reads OpenVINO IR (.xml) and ONNX (.onnx)"), "{}", done.stdout);
     // what is tested may be a release build
     assert_eq!(done.stderr.contains("debug build"), cfg!(debug_assertions), "{}", done.stderr);
 }

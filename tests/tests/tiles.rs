@@ -9,7 +9,7 @@ use cellc::{Accuracy, Arithmetic, Language, Options, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
-use cellc_tests::skipped::skip;
+use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, skip};
 use cellc_tests::subject::{Subject, assert_same};
 use cellc_tests::tiled::{CALLS, Layer, values};
 
@@ -130,6 +130,10 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
     }
     let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     for compiler in driver::c_compilers() {
+        if !compiler_works(compiler, &[flag], ONE_LINE, Far::Run) {
+            skip(&format!("no {flag} of {compiler}"));
+            continue;
+        }
         let found = driver::c(&folder(&format!("{name}-c")), &subjects, compiler, &["-std=gnu11", flag]);
         assert_same(compiler, &expected, &found);
     }

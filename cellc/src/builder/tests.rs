@@ -384,3 +384,13 @@ fn files_of_tensors() {
     let text = refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")));
     assert!(text.contains("no tensor \"weight_ih_l0\""), "{text}");
 }
+
+#[test]
+fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
+    assert_eq!(slow_profile("3", "release", "app"), [""; 0]);
+    assert_eq!(slow_profile("", "", ""), [""; 0]);
+    let dev = slow_profile("0", "debug", "app");
+    assert!(dev[0].starts_with("app is compiled with opt-level = 0: ") && dev[0].contains("3,000 times"), "{dev:?}");
+    assert_eq!(dev[1..], ["[profile.dev.package.app]", "opt-level = 3"]);
+    assert_eq!(slow_profile("s", "release", "app")[1], "[profile.release.package.app]");
+}

@@ -89,7 +89,8 @@ Examples:
 
 const BENCH_EXAMPLES: &str = "\
 All contenders take turns on one core. The floor is a lower bound, measured for each instruction set: the time to stream the weights once per
-step, or to execute the multiply-adds, whichever is longer. Inputs are random, and states are fed back. OpenVINO takes part if python3 has it.
+step, or to execute the multiply-adds, whichever is longer. Inputs are random, and states are fed back. OpenVINO takes part if python3 has it; with an .onnx file,
+ONNX Runtime and PyTorch (by onnx2torch) too.
 Other work on the machine can only make times longer: compare the best time with the median, and repeat.
 
 Columns:
@@ -143,7 +144,7 @@ pub(crate) enum Command {
     /// Show the layers, kernels and memory of a compiled model, and where its time is expected to go
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
-    /// Time the generated code, and compare with a lower bound of this machine and with OpenVINO
+    /// Time the generated code, and compare with a lower bound of this machine, OpenVINO and ONNX Runtime
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
     /// Print completions for a shell

@@ -1,4 +1,4 @@
-//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine and, if it is installed, OpenVINO.
+//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine and, where they are installed, OpenVINO and, for ONNX files, ONNX Runtime and PyTorch.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -73,22 +73,18 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         }
     }
     let mut absent = Vec::new();
-    let mut process = match OpenVino::start(arguments, &compilation.model, &given) {
-        Ok(mut openvino) => match openvino.process.call() {
-            Ok(first) => {
-                rows.push(row(OPENVINO, openvino.process.version.clone(), &first, expected));
-                Some(openvino)
+    let mut peers = Vec::new();
+    for library in libraries(arguments) {
+        let started = Peer::start(library, arguments, &compilation.model, &given);
+        let called = started.and_then(|mut peer| peer.process.call().map(|first| (peer, first)));
+        match called {
+            Ok((peer, first)) => {
+                rows.push(row(library.name, peer.process.version.clone(), &first, expected));
+                peers.push(peer);
             }
-            Err(why) => {
-                absent.push((OPENVINO.to_owned(), why));
-                None
-            }
-        },
-        Err(why) => {
-            absent.push((OPENVINO.to_owned(), why));
-            None
+            Err(why) => absent.push((library.name.to_owned(), why)),
         }
-    };
+    }
 
     progress.stage("measuring");
     let work = Work::of(model);
@@ -96,8 +92,8 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     for harness in &mut harnesses {
         turns.push(Box::new(move |calls| harness.run(calls).map_err(|problem| problem.found)));
     }
-    if let Some(openvino) = &mut process {
-        turns.push(Box::new(|calls| openvino.process.run(calls)));
+    for peer in &mut peers {
+        turns.push(Box::new(|calls| peer.process.run(calls)));
     }
     let time = Duration::from_secs_f64(arguments.seconds);
     let run = Run::measure(&floors, &work, &mut turns, 1, arguments.rounds, time).map_err(problem)?;
@@ -117,7 +113,30 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-const OPENVINO: &str = "OpenVINO Python";
+/// A library that takes part where `python3` finds it.
+#[derive(Clone, Copy, Debug)]
+struct Library {
+    /// The name in the table.
+    name: &'static str,
+    /// The name by which `turns.py` knows it.
+    key: &'static str,
+}
+
+const OPENVINO: Library = Library { name: "OpenVINO Python", key: "openvino" };
+const ONNX_RUNTIME: Library = Library { name: "ONNX Runtime Python", key: "onnxruntime" };
+const PYTORCH: Library = Library { name: "PyTorch (onnx2torch)", key: "torch" };
+
+/// The libraries that read files of the model's format; for other formats OpenVINO, which says why not.
+fn libraries(arguments: &BenchArguments) -> &'static [Library] {
+    match is_onnx(arguments) {
+        true => &[OPENVINO, ONNX_RUNTIME, PYTORCH],
+        false => &[OPENVINO],
+    }
+}
+
+fn is_onnx(arguments: &BenchArguments) -> bool {
+    arguments.model.recognise().is_ok_and(|format| format.endings.iter().any(|(ending, _)| *ending == "onnx"))
+}
 
 fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
     compilation.plan.isas.iter().any(|(known, _)| known.name == isa)
@@ -150,19 +169,24 @@ fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
     model.parameters.iter().enumerate().map(one).collect()
 }
 
-/// OpenVINO where `python3` finds it, with the file of inputs that it reads.
-struct OpenVino {
+/// A library that was started, with the file of inputs that it reads.
+struct Peer {
     process: Process,
     _inputs: TemporaryFolder,
 }
 
-impl OpenVino {
-    fn start(arguments: &BenchArguments, model: &ValidModel, given: &[Numbers]) -> Result<Self, String> {
+impl Peer {
+    fn start(
+        library: &Library,
+        arguments: &BenchArguments,
+        model: &ValidModel,
+        given: &[Numbers],
+    ) -> Result<Self, String> {
         if arguments.model.is_weights_file() {
             return Err("it reads models, and the file holds weights".to_owned());
         }
-        if !arguments.model.recognise().is_ok_and(|format| format.weights_apart) {
-            return Err("it reads OpenVINO IR (.xml) only".to_owned());
+        if !is_onnx(arguments) && !arguments.model.recognise().is_ok_and(|format| format.weights_apart) {
+            return Err("it reads OpenVINO IR (.xml) and ONNX (.onnx)".to_owned());
         }
         let fed = |i: usize| model.states.iter().any(|pair| pair.parameter == i);
         let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
@@ -180,13 +204,14 @@ impl OpenVino {
         let states: Vec<_> = model.states.iter().map(|s| format!("{}:{}", s.parameter, s.result)).collect();
         let absolute = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
         let mut command = Command::new("python3");
-        command.args(["-c", PYTHON]).arg(format!("ir={}", absolute(arguments.model.path())));
+        command.args(["-c", PYTHON]).arg(format!("library={}", library.key));
+        command.arg(format!("ir={}", absolute(arguments.model.path())));
         if let Some(weights) = &arguments.model.weights {
             command.arg(format!("bin={}", absolute(weights)));
         }
         command.arg(format!("shapes={}", shapes.join(";"))).arg(format!("states={}", states.join(",")));
         command.arg(format!("x={}", absolute(&inputs)));
-        Ok(Self { process: Process::start(OPENVINO, &mut command)?, _inputs: folder })
+        Ok(Self { process: Process::start(library.name, &mut command)?, _inputs: folder })
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
-use crate::model::{Dim, ElementType, Model, Tensor};
+use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
 use crate::options::{Options, Threads};
 use crate::validate::{parameter_names, validate};
 
@@ -86,6 +86,16 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         for (size, &known) in sizes.iter_mut().zip(&shapes[input]) {
             size.get_or_insert(known);
         }
+    }
+    // a batch size that the files agree with has had its effect
+    let open_batches =
+        |value: ValueId| matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]));
+    let of_inputs: Vec<bool> =
+        model.parameters.iter().map(|&node| open_batches(model.nodes[node].outputs[0])).collect();
+    let agrees = |(open, shape): (&bool, &Vec<usize>)| *open && shape.first().copied() == options.batch;
+    let variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. }));
+    if of_inputs.iter().zip(shapes).any(agrees) && !variables {
+        options.batch = None;
     }
     model.open_axes.clear();
     for (&node, shape) in model.parameters.iter().zip(shapes) {

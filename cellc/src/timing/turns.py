@@ -1,6 +1,7 @@
-"""OpenVINO in Python, taking turns over its standard input and output as process.rs says: turns.py key=value ...
+"""A library in Python, taking turns over its standard input and output as process.rs says: turns.py key=value ...
 
-ir, bin        the .xml, and its weights if they do not lie beside it
+library        openvino (the default), onnxruntime, or torch, which runs what onnx2torch makes of the model
+ir, bin        the .xml or the .onnx, and the weights of an .xml if they do not lie beside it
 shapes         of every input, 1,16;1,128, where the model leaves sizes open
 states         inputs with the outputs that they become, 1:-1,2:0; all zero at first
 x              a file: for every call the inputs that are no states, f32 or i64
@@ -23,6 +24,14 @@ except ImportError as error:
     sys.exit()
 
 
+def shapes_of(spec, inputs):
+    """The shape of every input."""
+    shapes = [[int(n) for n in shape.split(",") if n] for shape in spec["shapes"].split(";")]
+    if len(shapes) != len(inputs):
+        raise ValueError(f"the model has {len(inputs)} inputs here, and {len(shapes)} as compiled")
+    return shapes
+
+
 class OpenVino:
     """Arrays that the library reads and writes, and infer() that makes it do so."""
 
@@ -31,10 +40,11 @@ class OpenVino:
 
         self.version = ov.get_version()
         core = ov.Core()
-        model = core.read_model(spec["ir"], spec.get("bin") or os.path.splitext(spec["ir"])[0] + ".bin")
+        stem, ending = os.path.splitext(spec["ir"])
+        files = [spec["ir"]] if ending == ".onnx" else [spec["ir"], spec.get("bin") or stem + ".bin"]
+        model = core.read_model(*files)
         if "shapes" in spec:
-            shapes = [[int(n) for n in shape.split(",") if n] for shape in spec["shapes"].split(";")]
-            model.reshape({port: shape for port, shape in zip(model.inputs, shapes)})
+            model.reshape({port: shape for port, shape in zip(model.inputs, shapes_of(spec, model.inputs))})
         config = {
             "INFERENCE_NUM_THREADS": 1,
             "NUM_STREAMS": 1,
@@ -60,6 +70,69 @@ class OpenVino:
         self.request.reset_state()
 
 
+class OnnxRuntime:
+    """The same of ONNX Runtime, whose session reads and writes arrays in their places."""
+
+    def __init__(self, spec):
+        import onnxruntime as ort
+
+        self.version = ort.__version__
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        session = ort.InferenceSession(spec["ir"], options, providers=["CPUExecutionProvider"])
+        names = {"float": "float32", "double": "float64"}
+        element = lambda port: port.type[len("tensor(") : -1]
+        kind = lambda port: np.dtype(names.get(element(port), element(port)))
+        ports = session.get_inputs()
+        self.inputs = [np.zeros(shape, kind(port)) for port, shape in zip(ports, shapes_of(spec, ports))]
+        fed = {port.name: value for port, value in zip(ports, self.inputs)}
+        self.outputs = [np.ascontiguousarray(value) for value in session.run(None, fed)]
+        binding = session.io_binding()
+        for port, value in zip(ports, self.inputs):
+            binding.bind_input(port.name, "cpu", 0, value.dtype, value.shape, value.ctypes.data)
+        for port, value in zip(session.get_outputs(), self.outputs):
+            binding.bind_output(port.name, "cpu", 0, value.dtype, value.shape, value.ctypes.data)
+        self.infer = lambda: session.run_with_iobinding(binding)
+
+    def reset(self):
+        pass
+
+
+class Torch:
+    """The same of PyTorch, with the module that onnx2torch makes of an ONNX file."""
+
+    def __init__(self, spec):
+        import onnx
+        import onnx2torch
+        import torch
+
+        torch.set_num_threads(1)
+        self.version = torch.__version__
+        model = onnx.load(spec["ir"])
+        ports = [port for port in model.graph.input if port.name not in {w.name for w in model.graph.initializer}]
+        kind = lambda port: onnx.helper.tensor_dtype_to_np_dtype(port.type.tensor_type.elem_type)
+        self.inputs = [np.zeros(shape, kind(port)) for port, shape in zip(ports, shapes_of(spec, ports))]
+        module = onnx2torch.convert(model).eval()
+        tensors = [torch.from_numpy(value) for value in self.inputs]
+
+        def results():
+            with torch.inference_mode():
+                found = module(*tensors)
+            return [value.numpy() for value in (found if isinstance(found, (list, tuple)) else [found])]
+
+        self.outputs = [value.copy() for value in results()]
+
+        def infer():
+            for value, found in zip(self.outputs, results()):
+                np.copyto(value, found)
+
+        self.infer = infer
+
+    def reset(self):
+        pass
+
+
 def calls(path, inputs):
     """The inputs of every call."""
     with open(path, "rb") as file:
@@ -76,9 +149,10 @@ def calls(path, inputs):
             return every
 
 
-def serve(library):
+def serve(libraries):
     spec = dict(word.split("=", 1) for word in sys.argv[1:])
     try:
+        library = libraries[spec.get("library", "openvino")]
         peer = library(spec)
     except Exception as error:  # whatever it is, it is the reason
         absent(error)
@@ -122,4 +196,4 @@ def serve(library):
 
 
 if __name__ == "__main__":
-    serve(OpenVino)
+    serve({"openvino": OpenVino, "onnxruntime": OnnxRuntime, "torch": Torch})

@@ -7,16 +7,18 @@ mod program;
 mod rust;
 mod table;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use cellc::Language;
 use cellc::{Options, WeightFormat};
 
 use crate::corpus::{self, Case};
-use crate::driver::{run, run_all, write_files};
-use crate::skipped::has;
+use crate::driver::{run_all, write_files};
+use crate::skipped::{has, skip};
 use crate::subject::{Subject, bits};
 
 pub use cost::Cost;
@@ -103,9 +105,38 @@ impl Trial {
 }
 
 impl Machine {
-    /// Whether its compiler and its emulator are installed; if not, the test is skipped.
+    /// True if a program that does nothing is compiled, linked and run for this machine; if not, the
+    /// test is skipped. Asked once.
     pub fn is_here(&self) -> bool {
-        [self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]].into_iter().all(has)
+        static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
+        if ![self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]].into_iter().all(has) {
+            return false;
+        }
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let works = *asked.entry(self.name).or_insert_with(|| self.runs_a_program());
+        drop(asked);
+        if !works {
+            skip(&format!("no program for {} can be made and run", self.name));
+        }
+        works
+    }
+
+    /// Makes a program without trials, and runs it.
+    fn runs_a_program(&self) -> bool {
+        let folder = std::env::temp_dir().join(format!("cellc-tests-{}-{}", std::process::id(), self.name));
+        if fs::create_dir_all(&folder).is_err() {
+            return false;
+        }
+        write(&folder, "main.c", &program::main(&[], Written::Results));
+        let (commands, program) = self.build(&folder, &["main".to_owned()], None, &[]);
+        let quiet = |command: &mut Command| {
+            let output = command.stdin(Stdio::null()).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        let mut all = commands.into_iter().flatten();
+        let works = all.all(|mut command| quiet(&mut command)) && quiet(&mut self.started(&program, &[]));
+        _ = fs::remove_dir_all(&folder);
+        works
     }
 
     /// Compiles the trials' C with `flags` in a folder, which is made anew, and runs all in one program.
@@ -149,6 +180,20 @@ impl Machine {
 
     /// Compiles the sources of a folder, by their stems, and links them with what the machine needs.
     fn link(&self, folder: &Path, sources: &[String], library: Option<&Path>, flags: &[&str]) -> PathBuf {
+        let ([compile, link], program) = self.build(folder, sources, library, flags);
+        run_all(compile);
+        run_all(link);
+        program
+    }
+
+    /// The commands that compile and the one that links, and the program that they make.
+    fn build(
+        &self,
+        folder: &Path,
+        sources: &[String],
+        library: Option<&Path>,
+        flags: &[&str],
+    ) -> ([Vec<Command>; 2], PathBuf) {
         let of_c = if self.rust.is_empty() { self.compiler } else { self.linker };
         let start = |with: &[&str]| {
             let mut command = Command::new(with[0]);
@@ -165,24 +210,29 @@ impl Machine {
         // no model's file has a name with a dash
         let started = |file: &&str| format!("machine-{}.o", file.replace('/', "-"));
         commands.extend(self.start.iter().map(|file| compile(support().join(file), started(file))));
-        run_all(commands);
         // Windows runs no program of another name
         let program = folder.join("program.exe");
         let mut link = start(if self.linker.is_empty() { self.compiler } else { self.linker });
         link.args(sources.iter().map(|stem| format!("{stem}.o")));
         link.args(self.start.iter().map(started)).args(library);
         link.args(self.link.iter().map(in_support));
-        run(link.arg("-o").arg(&program));
-        program
+        link.arg("-o").arg(&program);
+        ([commands, vec![link]], program)
+    }
+
+    /// The command that runs a program. The emulator takes `arguments` besides.
+    fn started(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.emulator[0]);
+        command.args(arguments).args(self.emulator[1..].iter().map(in_support)).arg(program);
+        // Wine speaks of what it has not got
+        command.env("WINEDEBUG", "-all");
+        command
     }
 
     /// What a program writes. The emulator takes `arguments` besides.
     fn run(&self, program: &Path, arguments: &[&str]) -> Vec<u8> {
         let emulator = self.emulator[0];
-        let mut command = Command::new(emulator);
-        command.args(arguments).args(self.emulator[1..].iter().map(in_support)).arg(program);
-        // Wine speaks of what it has not got
-        let output = command.env("WINEDEBUG", "-all").output();
+        let output = self.started(program, arguments).output();
         let output = output.unwrap_or_else(|error| panic!("{emulator} starts: {error}"));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {}: {}: {said}", self.name, program.display(), output.status);

@@ -11,7 +11,7 @@ use std::path::Path;
 use cellc::internals::arch;
 use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
 use cellc::{Arithmetic, Fma, Isa, Options, Unroll, WeightFormat, WeightsAs};
-use cellc_tests::skipped::{has, skip};
+use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, has, skip};
 
 use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, object, run, succeed, undefined};
 
@@ -112,9 +112,8 @@ fn a_call_of_libm_would_be_seen() {
 fn sanitisers_find_nothing() {
     let folder = folder("sanitisers");
     let flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    fs::write(folder.join("empty.c"), "int main(void) { return 0; }\n").expect("written");
     for compiler in compilers() {
-        if !run(&folder, compiler.c, &[&flags[..], &["empty.c", "-o", "empty"]].concat()).status.success() {
+        if !compiler_works(compiler.c, &flags, ONE_LINE, Far::Run) {
             skip(&format!("no sanitisers of {}", compiler.c));
             continue;
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 pub(crate) use cellc_tests::driver::{PLAIN, foreign, undefined};
-use cellc_tests::skipped::{skip, starts};
+use cellc_tests::skipped::{skip, works};
 
 /// What every generated file must compile with.
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
@@ -28,7 +28,7 @@ const CLANGS: [Compiler; 3] = [
 /// clang, where there is one.
 pub(crate) fn clang() -> Option<Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
-    let found = *FOUND.get_or_init(|| CLANGS.into_iter().find(|compiler| starts(compiler.c)));
+    let found = *FOUND.get_or_init(|| CLANGS.into_iter().find(|compiler| works(compiler.c)));
     if found.is_none() {
         skip("no clang");
     }

@@ -51,7 +51,7 @@ pub struct Format {
     /// What messages call it and its files.
     pub(super) name: &'static str,
     /// The endings of its files' names, and what a file of that name should be.
-    pub(super) endings: &'static [(&'static str, &'static str)],
+    pub(crate) endings: &'static [(&'static str, &'static str)],
     /// Whether a file of this content and path is of this format.
     pub(super) is: fn(&Content, &Path) -> bool,
     /// Whether such a file is a model, and no other file of the same syntax.

@@ -1,0 +1,156 @@
+"""Runs the lines that cellc prints for files of PyTorch and Keras, and compares what comes of them with the frameworks.
+
+    python tests/frameworks/lines.py path/to/cellc
+
+Needs torch, onnxscript, safetensors, keras and openvino; a framework that is not installed is left out, which is said.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+CELLC = os.path.abspath(sys.argv[1])
+
+
+def cellc(*arguments, succeeds=True):
+    """What the command says on standard error."""
+    done = subprocess.run([CELLC, *arguments], capture_output=True, text=True)
+    assert (done.returncode == 0) == succeeds, f"cellc {' '.join(arguments)}: {done.stderr}"
+    return done.stderr
+
+
+def lines(said):
+    """The lines to copy: all behind the first empty one."""
+    return said.split("\n\n", 1)[1].strip("\n") + "\n"
+
+
+def in_shell(said):
+    """Runs printed lines without the installation, and the compilation with this cellc."""
+    text = "".join(line for line in lines(said).splitlines(True) if not line.startswith("pip install"))
+    text = text.replace("python3 -", f"'{sys.executable}' -").replace("\ncellc ", f"\n'{CELLC}' ")
+    done = subprocess.run(["sh", "-e"], input=text, capture_output=True, text=True)
+    assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+
+
+def results(model, inputs, *options):
+    """What generated code computes, by `cellc run`."""
+    for name, value in inputs.items():
+        np.save(f"{name}.npy", value)
+    given = [word for name in inputs for word in ("--input", f"{name}={name}.npy")]
+    cellc("run", model, *given, "--outputs", "out", "--emit", "c", *options)
+    return np.load("out/r0_out0.npy")
+
+
+def same(what, found, expected):
+    error = float(np.abs(found - expected).max())
+    assert found.shape == expected.shape and error < 1e-5, f"{what}: {found.shape} {expected.shape} {error}"
+    print(f"{what}: largest error {error:.1e}")
+
+
+def torch_lines():
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self, layer=torch.nn.GRU):
+            super().__init__()
+            self.rec = layer(20, 8, batch_first=True)
+            self.lin = torch.nn.Linear(8, 2)
+
+        def forward(self, x, h=None):
+            y, h_out = self.rec(x, h)
+            return self.lin(y) if h is None else (self.lin(y), h_out)
+
+    net = Net().eval()
+    steps = torch.randn(1, 9, 20)
+    expected = net(steps).detach().numpy()
+
+    # a model of one step that starts every call anew
+    torch.onnx.export(net, (torch.zeros(1, 1, 20),), "fixed.onnx")
+    said = cellc("fixed.onnx", "-o", "fixed.c")
+    exec(lines(said), {"torch": torch, "net": net})
+    assert "warning" not in cellc("net.onnx", "-o", "net.c")
+    cellc("net.onnx", "--dim", "steps=?", "-o", "named.c")
+    same("PyTorch, open steps", results("net.onnx", {"x": steps.numpy()}), expected)
+    # the same from the refusal of an open size
+    os.remove("net.onnx")
+    exec(lines(cellc("fixed.onnx", "--shape", "x=1,?,20", "-o", "a.c", succeeds=False)), {"torch": torch, "net": net})
+    assert os.path.exists("net.onnx")
+
+    # the state as an input and an output
+    torch.onnx.export(net, (torch.zeros(1, 1, 20), torch.zeros(1, 1, 8)), "state.onnx")
+    assert "warning" not in cellc("state.onnx", "-o", "state.c")
+    header = open("state.h").read()
+    assert "STATE_H_SIZE" in header or "state" in header, header
+
+    # checkpoints, with their dictionary of tensors under several names
+    for layer, cell in [(torch.nn.GRU, "gru"), (torch.nn.LSTM, "lstm"), (torch.nn.RNN, "rnn")]:
+        net = Net(layer).eval()
+        for key in ["", "model_state", "model_state_dict", "net"]:
+            state = net.state_dict()
+            torch.save({"epoch": 3, key: state} if key else state, "net.pt")
+            said = cellc("net.pt", succeeds=False)
+            assert f"--cell {cell} --prefix rec --head lin " in said, said
+            in_shell(said)
+            options = ["--cell", cell, "--prefix", "rec", "--head", "lin", "--steps", "9"]
+            found = results("net.safetensors", {"x": steps.numpy()}, *options)
+            expected = net(steps).detach().numpy()
+            same(f"PyTorch, checkpoint {key or 'itself'}, {cell}", found.reshape(expected.shape), expected)
+
+    # weights in two parts have a remedy
+    net = Net()
+    torch.nn.utils.parametrizations.weight_norm(net.rec, "weight_hh_l0")
+    torch.save(net.state_dict(), "normed.pt")
+    said = cellc("normed.pt", succeeds=False)
+    call = said.split("before saving, ")[1].split(", and so for")[0]
+    eval(call, {"torch": torch, "net": net})
+    assert "rec.weight_hh_l0" in net.state_dict(), call
+    print("PyTorch, weight_norm: the remedy works")
+
+
+def keras_lines():
+    os.environ["KERAS_BACKEND"] = "openvino"
+    import keras
+
+    layers = keras.layers
+    cases = {
+        "SimpleRNN": layers.SimpleRNN(6),
+        "GRU": layers.GRU(6, return_sequences=True),
+        "GRU, reset before": layers.GRU(6, reset_after=False),
+        "LSTM": layers.LSTM(6),
+    }
+    for name, layer in cases.items():
+        model = keras.Sequential([keras.Input((None, 4)), layer, layers.Dense(2)])
+        model.save("net.keras")
+        in_shell(cellc("net.keras", succeeds=False))
+        x = np.random.default_rng(1).uniform(-1, 1, (1, 100, 4)).astype(np.float32)
+        # keras computes with bfloat16 where the processor has it: the oracle is the same network in torch's backend
+        expected = np.asarray(subprocess_keras(x))
+        same(f"Keras, {name}", results("net.xml", {"in0": x}), expected)
+
+
+def subprocess_keras(x):
+    """What Keras computes with its NumPy backend."""
+    np.save("x.npy", x)
+    script = (
+        "import os; os.environ['KERAS_BACKEND'] = 'numpy'\n"
+        "import keras, numpy as np\n"
+        "model = keras.saving.load_model('net.keras', compile=False)\n"
+        "np.save('y.npy', np.asarray(model(np.load('x.npy'))))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    return np.load("y.npy")
+
+
+if __name__ == "__main__":
+    for run, modules in [(torch_lines, ["torch", "onnxscript", "safetensors"]), (keras_lines, ["keras", "openvino"])]:
+        absent = [name for name in modules if subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode]
+        if absent:
+            print(f"left out, no {', '.join(absent)}: {run.__name__}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            run()
+            os.chdir("/")
