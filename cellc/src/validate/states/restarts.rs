@@ -445,7 +445,7 @@ impl Validation<'_> {
             (true, _) => "export the model with an open number of steps, and leave it open".to_owned(),
             (_, true) => {
                 let shapes = self.with_open(model, &fixed);
-                format!("export the model with an open number of steps, and leave it open, {shapes}")
+                format!("leave the number of steps open, {shapes}, in the export as well")
             }
             (_, false) => "export the model with an open number of steps, as the lines below do".to_owned(),
         };
