@@ -106,7 +106,7 @@ def torch_lines():
             said = cellc("net.pt", succeeds=False)
             assert f"--cell {cell} --prefix rec --head lin " in said, said
             in_shell(said)
-            options = ["--cell", cell, "--prefix", "rec", "--head", "lin", "--steps", "9"]
+            options = ["--cell", cell, "--prefix", "rec", "--head", "lin", "--sequence", "9"]
             found = results("net.safetensors", {"x": steps.numpy()}, *options)
             expected = net(steps).detach().numpy()
             same(f"PyTorch, checkpoint {key or 'itself'}, {cell}", found.reshape(expected.shape), expected)

@@ -113,7 +113,7 @@ impl Machine<'_> {
             b']' => Made::Other,
             b'}' => Made::Dictionary(Vec::new()),
             b'N' | 0x88 | 0x89 => Made::Other,
-            b't' => Made::Tuple(self.to_mark()?),
+            b't' => Made::Tuple(self.pop_to_mark()?),
             0x85..=0x87 => {
                 let first = self.stack.len().checked_sub(usize::from(operation - 0x84))?;
                 Made::Tuple(self.stack.split_off(first))
@@ -130,7 +130,7 @@ impl Machine<'_> {
             b'q' | b'r' | 0x94 => return self.memoise(operation),
             b'h' => self.recalled(1)?,
             b'j' => self.recalled(4)?,
-            _ => return self.into_last(operation),
+            _ => return self.grow_last(operation),
         };
         self.stack.push(made);
         Some(())
@@ -138,7 +138,7 @@ impl Machine<'_> {
 
     /// The operations that change the value below: entries of dictionaries and lists, the state of an
     /// object.
-    fn into_last(&mut self, operation: u8) -> Option<()> {
+    fn grow_last(&mut self, operation: u8) -> Option<()> {
         match operation {
             b's' => {
                 let value = self.stack.pop()?;
@@ -146,11 +146,11 @@ impl Machine<'_> {
                 self.add(vec![key, value])
             }
             b'u' => {
-                let entries = self.to_mark()?;
+                let entries = self.pop_to_mark()?;
                 self.add(entries)
             }
             b'a' | b'b' | b'0' => self.stack.pop().map(drop),
-            b'e' => self.to_mark().map(drop),
+            b'e' => self.pop_to_mark().map(drop),
             _ => None,
         }
     }
@@ -186,7 +186,7 @@ impl Machine<'_> {
         self.memo.get(&place).cloned()
     }
 
-    fn to_mark(&mut self) -> Option<Vec<Made>> {
+    fn pop_to_mark(&mut self) -> Option<Vec<Made>> {
         let mark = self.stack.iter().rposition(|made| *made == Made::Mark)?;
         let values = self.stack.split_off(mark + 1);
         self.stack.pop();
