@@ -106,11 +106,22 @@ impl Validation<'_> {
         let is_empty = |known: &Known| {
             known.element().is_float() && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
         };
-        let moves = match &node.op {
-            Concat { .. } | Convert | If(_) | Result | ShapeOf | Slice | Split { .. } | StridedSlice { .. } => true,
-            VariadicSplit | Reshape { .. } | Squeeze { .. } | Transpose | Unsqueeze => true,
-            _ => false,
-        };
+        let moves = matches!(
+            &node.op,
+            Concat { .. }
+                | Convert
+                | If(_)
+                | Result
+                | ShapeOf
+                | Slice
+                | Split { .. }
+                | StridedSlice { .. }
+                | VariadicSplit
+                | Reshape { .. }
+                | Squeeze { .. }
+                | Transpose
+                | Unsqueeze
+        );
         let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
         let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else { return false };
         let found = format!("an input of shape {}: a size of 0", shape_text(&self.shape_of(known)));

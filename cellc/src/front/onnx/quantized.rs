@@ -267,10 +267,7 @@ fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64)
 
 pub(super) fn conv_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (x, w, x_zero, w_zero) = (call.x(), call.input(1)?, call.input(2), call.input(3));
-    let w_zero = match w_zero {
-        Some(zero) => Some(by_channel(reader, zero, w, 0)),
-        None => None,
-    };
+    let w_zero = w_zero.map(|zero| by_channel(reader, zero, w, 0));
     let x = centred(reader, x, x_zero);
     let w = centred(reader, w, w_zero);
     let sums = convolved(reader, call, x, w)?;

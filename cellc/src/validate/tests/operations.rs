@@ -648,7 +648,8 @@ fn parts_without_elements_are_left_out() {
         g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[part, weights])
     };
     let relu = |g: &mut Graph, part: ValueId| g.elementwise(Elementwise::Activation(Activation::Relu), &[part]);
-    let reads: [&dyn Fn(&mut Graph, ValueId) -> ValueId; 4] = [&sum, &product, &relu, &|_, part| part];
+    type Read<'r> = &'r dyn Fn(&mut Graph, ValueId) -> ValueId;
+    let reads: [Read<'_>; 4] = [&sum, &product, &relu, &|_, part| part];
     for read in reads {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[2, 3]);
