@@ -1,5 +1,7 @@
 //! Permutes weights into the order in which the kernel reads them.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::model::half::F16;
@@ -11,7 +13,7 @@ use crate::model::{Tensor, ValidModel};
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
-    /// Where each buffer stands in the block: its first byte over 4.
+    /// Where each buffer stands in the block: its first byte over 4. Buffers of equal contents stand in one place.
     pub parts: Vec<(BufferId, usize)>,
     /// By variable of the model: where in the block its initial value stands; `None` where that is zero.
     pub initial: Vec<Option<usize>>,
@@ -44,6 +46,14 @@ impl Packed {
     /// Where a buffer stands in the baked block.
     pub fn baked_at(&self, buffer: BufferId) -> Option<usize> {
         self.parts.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
+    }
+
+    /// Bytes of packed weights in the baked block: those that several buffers share count once.
+    pub fn weight_bytes(&self, program: &Program) -> usize {
+        let weights = self.parts.iter().filter(|(id, _)| program.buffer(*id).role == Role::Weights);
+        // an empty buffer stands where another begins
+        let places: BTreeSet<_> = weights.map(|(id, at)| (at, program.buffer(*id).bytes())).collect();
+        places.into_iter().map(|(_, bytes)| bytes).sum()
     }
 
     /// The contents of a buffer of the baked block.
@@ -81,46 +91,30 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
             wanted.push(id);
         }
     }
-    let (parts, mut len) = place(program, &wanted);
-    // initial values, where no kernel reads the same constant as it is
-    let mut alone: Vec<(usize, usize)> = Vec::new();
-    let mut initial = Vec::new();
-    for variable in &model.variables {
-        let constant = variable.initial.filter(|i| !is_zero(&model.constants[*i]));
-        initial.push(constant.map(|i| {
-            let read = parts.iter().find(|(id, _)| role(id) == Role::Constant(i)).map(|(_, at)| *at);
-            let known = read.or_else(|| alone.iter().find(|(other, _)| *other == i).map(|(_, at)| *at));
-            known.unwrap_or_else(|| {
-                let at = len;
-                alone.push((i, at));
-                len = (at + model.constants[i].len()).next_multiple_of(program.aligned_elements());
-                at
-            })
-        }));
+    let mut copies: BTreeMap<BufferId, Vec<(&Copied, BufferId)>> = BTreeMap::new();
+    for (copied, from, to) in program.packing.copies() {
+        copies.entry(to).or_default().push((copied, from));
     }
-    let mut bytes = vec![0; len * 4];
-    let as_it_is = |tensor: &Tensor, to: &mut [u8]| {
-        for (k, to) in to.chunks_exact_mut(4).take(tensor.len()).enumerate() {
-            to.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
+    let mut block = Block::new(program);
+    let contents = |id: BufferId| match role(&id) {
+        Role::Constant(i) => as_it_is(&model.constants[i]),
+        _ => {
+            let mut bytes = vec![0; program.buffer(id).bytes()];
+            for (copied, from) in copies.get(&id).into_iter().flatten() {
+                let Role::Constant(i) = role(from) else { unreachable!("pack: baked weights are constants") };
+                let tensor = &model.constants[i];
+                let put = |to, value| store(copied.encoding.element(), &mut bytes, to, value, copied.add);
+                run(copied, |from| tensor.get_f32(from), put);
+            }
+            bytes
         }
     };
-    for (i, at) in alone {
-        as_it_is(&model.constants[i], &mut bytes[at * 4..]);
-    }
-    for (id, at) in &parts {
-        let part = &mut bytes[at * 4..];
-        match role(id) {
-            Role::Constant(i) => as_it_is(&model.constants[i], part),
-            _ => {
-                for (copied, from, _) in program.packing.copies().filter(|(.., to)| to == id) {
-                    let Role::Constant(i) = role(&from) else { unreachable!("pack: baked weights are constants") };
-                    let tensor = &model.constants[i];
-                    let put = |to, value| store(copied.encoding.element(), part, to, value, copied.add);
-                    run(copied, |from| tensor.get_f32(from), put);
-                }
-            }
-        }
-    }
+    let parts = wanted.into_iter().map(|id| (id, block.place(&contents(id)))).collect();
+    let initial = model.variables.iter().map(|variable| {
+        let tensor = &model.constants[variable.initial?];
+        (!is_zero(tensor)).then(|| block.place(&as_it_is(tensor)))
+    });
+    let initial = initial.collect();
     let (mut run_time_parts, mut run_time_len, mut run_time_pairs) = (Vec::new(), 0, 0);
     if run_time {
         let (pairs, rest): (Vec<_>, Vec<_>) =
@@ -130,7 +124,44 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         run_time_pairs = 2 * len;
         run_time_parts.extend(parts.into_iter().map(|(id, at)| (id, 2 * at)));
     }
-    Packed { parts, initial, bytes: Arc::new(bytes), run_time: run_time_parts, run_time_len, run_time_pairs }
+    let bytes = Arc::new(block.bytes);
+    Packed { parts, initial, bytes, run_time: run_time_parts, run_time_len, run_time_pairs }
+}
+
+/// The baked block under construction. Equal contents share one place.
+struct Block {
+    bytes: Vec<u8>,
+    /// Bytes: every place is a multiple.
+    alignment: usize,
+    /// By the hash of their bytes: start and length of the contents, in bytes.
+    places: BTreeMap<u64, Vec<(usize, usize)>>,
+}
+
+impl Block {
+    fn new(program: &Program) -> Self {
+        Self { bytes: Vec::new(), alignment: 4 * program.aligned_elements(), places: BTreeMap::new() }
+    }
+
+    /// The place of `contents`: its first byte over 4. New contents are appended.
+    fn place(&mut self, contents: &[u8]) -> usize {
+        let mut hasher = DefaultHasher::new();
+        contents.hash(&mut hasher);
+        let same_hash = self.places.entry(hasher.finish()).or_default();
+        let is_equal = |(at, len): &&(usize, usize)| &self.bytes[*at..][..*len] == contents;
+        if let Some((at, _)) = same_hash.iter().find(is_equal) {
+            return at / 4;
+        }
+        let at = self.bytes.len();
+        same_hash.push((at, contents.len()));
+        self.bytes.extend(contents);
+        self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment), 0);
+        at / 4
+    }
+}
+
+/// The elements of a constant as little-endian f32.
+fn as_it_is(tensor: &Tensor) -> Vec<u8> {
+    (0..tensor.len()).flat_map(|k| tensor.get_f32(k).to_le_bytes()).collect()
 }
 
 /// Whether all of its bits are 0: what memory is set to where nothing is said.
@@ -222,3 +253,6 @@ fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, us
     }
     (parts, at)
 }
+
+#[cfg(all(test, feature = "builder"))]
+mod tests;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::emit::names::{Field, Interface};
-use crate::kernel::{BodyRef, Kernel, Local, Program, Role};
+use crate::kernel::{BodyRef, Kernel, Local, Program};
 use crate::model::{ValidModel, ValidNode, ValidOp};
 use crate::pack::Packed;
 use crate::plan::Plan;
@@ -56,10 +56,7 @@ pub struct Code {
 impl Estimate {
     /// Of a model that is compiled.
     pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
-        let weights = program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
-        let weights: usize = weights.map(|buffer| buffer.bytes()).sum();
-        // weights are packed at run time, or not
-        let weight_bytes = weights.saturating_sub(packed.run_time_bytes()).min(packed.bytes.len());
+        let weight_bytes = packed.weight_bytes(program);
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
         let code = |(at, (isa, _)): (usize, &(&'static Isa, bool))| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::builder::params;
+use super::packing::Recipe;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
 use crate::plan::Plan;
@@ -29,6 +30,8 @@ pub(super) struct Memory {
     pub(super) weights: Vec<Vec<PackedWeights>>,
     /// By the value of a convolution: its packed weights, beside them the scales of their rows where they are integers.
     pub(super) convolutions: BTreeMap<usize, PackedWeights>,
+    /// By recipe: the packed weights that are made so.
+    pub(super) recipes: BTreeMap<Recipe, PackedWeights>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
 }
@@ -54,6 +57,7 @@ impl Memory {
             backwards: None,
             weights: Vec::new(),
             convolutions: BTreeMap::new(),
+            recipes: BTreeMap::new(),
             tables: Vec::new(),
         };
         for (i, parameter) in model.parameters.iter().enumerate() {

@@ -1,7 +1,9 @@
 //! How weights get from the model's order into the order in which kernels read them.
 
+use std::collections::btree_map::Entry;
+
 use super::memory::{Memory, PackedWeights};
-use crate::kernel::{BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
+use crate::kernel::{Base, BufferId, Copied, CopiedDim, Element, Encoding, Place, Role, Stmt};
 use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
@@ -13,6 +15,21 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
         WeightFormat::Int16 => Some(Encoding::Int16Scale),
         WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
     }
+}
+
+/// Numbers of buffers and of packing copies at one moment of lowering.
+struct Mark {
+    buffers: usize,
+    copies: usize,
+}
+
+/// How the packed weights of one operation are made.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Recipe {
+    /// Element and length of each buffer.
+    buffers: Vec<(Element, usize)>,
+    /// The copies that fill the buffers, which are numbered from 0.
+    copies: Vec<Stmt>,
 }
 
 impl Memory {
@@ -38,6 +55,7 @@ impl Memory {
             }
             _ => unreachable!("lower: only products have weights"),
         };
+        let before = self.mark();
         let element = plan.product.format.encoding(0).element();
         let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
         let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
@@ -114,7 +132,7 @@ impl Memory {
                 }
             }
         }
-        weights
+        self.packed_once(before, weights)
     }
 
     /// The weights of the `index`-th convolution: the output channels of a tile side by side.
@@ -133,6 +151,7 @@ impl Memory {
             Some(_) => (Pairs::new(of).count(), Encoding::Int8Wide),
         };
         let channels = of.groups * of.outputs;
+        let before = self.mark();
         let rows = self.buffer(format!("taps{index}"), Role::Weights, channels * words);
         let dim = |extent, from: usize, to| CopiedDim { extent, from_stride: from.cast_signed(), to_stride: to };
         let mut at = 0;
@@ -153,7 +172,35 @@ impl Memory {
             self.copy(Copied { encoding, ..Copied::new(from, to, vec![dim(channels, terms, 1), dim(terms, 1, 0)]) });
             to
         });
-        PackedWeights { rows, biases }
+        self.packed_once(before, PackedWeights { rows, biases })
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { buffers: self.program.buffers.len(), copies: self.program.packing.body.len() }
+    }
+
+    /// Removes the buffers of `weights`, which were added since `before`, if an earlier operation packs the same elements in the
+    /// same order; returns the packed weights that the operation reads.
+    fn packed_once(&mut self, before: Mark, weights: PackedWeights) -> PackedWeights {
+        let Mark { buffers, copies } = before;
+        let added = &self.program.buffers[buffers..];
+        let mut recipe = Recipe {
+            buffers: added.iter().map(|buffer| (buffer.element, buffer.len)).collect(),
+            copies: self.program.packing.body[copies..].to_vec(),
+        };
+        for copy in &mut recipe.copies {
+            if let Stmt::Copy(Copied { to: Place { base: Base::Buffer(id), .. }, .. }) = copy {
+                id.0 -= buffers;
+            }
+        }
+        match self.recipes.entry(recipe) {
+            Entry::Vacant(new) => *new.insert(weights),
+            Entry::Occupied(known) => {
+                self.program.buffers.truncate(buffers);
+                self.program.packing.body.truncate(copies);
+                *known.get()
+            }
+        }
     }
 
     fn copy(&mut self, copied: Copied) {

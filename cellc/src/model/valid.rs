@@ -27,7 +27,7 @@ impl Display for Source {
 }
 
 /// Where W, R, B or P come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WeightSource {
     /// The i-th of [`ValidModel::constants`].
     Constant(usize),

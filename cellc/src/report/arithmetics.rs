@@ -169,7 +169,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })
     };
-    let all = kernels(model, &plan, body, isa, &layers).into_iter().map(cost);
+    let all = kernels(model, &plan, (body, isa), &layers, |_| None).into_iter().map(cost);
     all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
 }
 

@@ -13,7 +13,7 @@ use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
-use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, counted};
+use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted};
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling};
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
@@ -245,7 +245,7 @@ impl Report {
         let by_value = layers_by_value(valid);
         let operand = |source| operand(&by_value, source);
         let layers = layers(valid, plan, body, operand);
-        let kernels = kernels(valid, plan, body, isa, &layers);
+        let kernels = kernels(valid, plan, (body, isa), &layers, |id| packed.baked_at(id));
         let inputs = inputs(compilation);
         let variables: Vec<_> = valid
             .variables
@@ -369,7 +369,7 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
     level(model, &model.nodes, None, 1, &operand, &mut layers);
     let nodes = model.all_nodes();
     let mut products = plan.products.iter();
-    let mut read = BTreeSet::new();
+    let (mut read, mut packed) = (BTreeSet::new(), BTreeSet::new());
     let done_at = |value: usize| {
         let chain = plan.fusion.chains().iter().find(|chain| chain.root == value || chain.links.contains(&value));
         chain.map_or(value, |chain| chain.done_at())
@@ -383,7 +383,9 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
                 let product = &plan.product;
                 let times = (product.rows * product.steps) as u64 * layer.runs;
                 layer.multiply_adds = product.multiply_adds() as u64 * times;
-                layer.weight_bytes = plan.bytes() as u64;
+                if packed.insert((weights_of(&node.op), plan.bytes())) {
+                    layer.weight_bytes = plan.bytes() as u64;
+                }
             }
             ValidOp::MatMul(m) => {
                 layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
@@ -433,6 +435,18 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
     layers
 }
 
+/// The weights that a product packs, and which set of a cell's weights. Products that pack the same share their packed weights.
+fn weights_of(op: &ValidOp) -> (Vec<WeightSource>, usize) {
+    match op {
+        ValidOp::Cell(cell) => {
+            let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
+            (all.collect(), cell.weight_set)
+        }
+        ValidOp::Dense(dense) => (vec![dense.w], 0),
+        _ => (Vec::new(), 0),
+    }
+}
+
 /// How many parts of one whole a kernel copies, if that is all it does.
 fn parts_copied(body: &[Stmt]) -> Option<usize> {
     let target = |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
@@ -472,7 +486,14 @@ fn level(
     }
 }
 
-fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers: &[Layer]) -> Vec<Kernel> {
+/// `place` is where a buffer stands in the baked block, if it does: buffers of one place count once.
+fn kernels(
+    model: &ValidModel,
+    plan: &Plan,
+    (body, isa): (BodyRef<'_>, &Isa),
+    layers: &[Layer],
+    place: impl Fn(BufferId) -> Option<usize>,
+) -> Vec<Kernel> {
     let nodes = model.all_nodes();
     let position =
         plan.isas.iter().position(|(known, _)| *known == isa).expect("the plan is for every instruction set");
@@ -498,7 +519,8 @@ fn kernels(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, isa: &Isa, layers
         let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, ValidOp::Cell(_)));
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
         let bytes = |id: &BufferId| {
-            let (buffer, first) = (body.buffer(*id), read.insert(*id));
+            let buffer = body.buffer(*id);
+            let first = read.insert(place(*id).map_or(Err(*id), |at| Ok((at, buffer.bytes()))));
             let all = buffer.bytes() as u64;
             match (buffer.role, half) {
                 // each half of the units has weights of its own
