@@ -83,6 +83,8 @@ pub(super) struct Walking<'a> {
     pub(super) reverse: bool,
     /// Whether compilers are not to know how many windows there are.
     pub(super) hides_count: bool,
+    /// True if compilers must not know where the windows lie: see [`Kernel::unrelated`].
+    pub(super) hides_place: bool,
 }
 
 /// Whether a loop takes vectors from windows that overlap: LLVM would take the iterations together, and put vectors together from each other.
@@ -255,6 +257,8 @@ pub(super) trait Dialect {
     fn after_sums(&mut self, _chain: &str) {}
     /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends, or element by element.
     fn read_otherwise(&mut self, _of: &Block) {}
+    /// In front of a store to elements of which vectors that were stored before hold some.
+    fn stored_again(&mut self, _to: &Block) {}
     /// Begins a block in which the window is one of so many places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
@@ -344,6 +348,24 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
         _ => None,
     });
     first == Some(true)
+}
+
+/// Vectors that a block has stored, by buffer or window: first element and lanes.
+#[derive(Default)]
+struct Stored(BTreeMap<Base, BTreeMap<usize, usize>>);
+
+impl Stored {
+    /// Adds a vector. True if it overlaps one that was added before: then that one and all others are forgotten.
+    fn overlaps(&mut self, to: Place, lanes: usize) -> bool {
+        let vectors = self.0.entry(to.base).or_default();
+        let before = vectors.range(..to.offset + lanes).next_back();
+        let overlaps = before.is_some_and(|(at, lanes)| at + lanes > to.offset);
+        if overlaps {
+            vectors.clear();
+        }
+        vectors.insert(to.offset, lanes);
+        overlaps
+    }
 }
 
 /// Whether a statement is a store to some place of a buffer or window.
@@ -502,6 +524,7 @@ impl Shared {
             chains: &kernel.chains,
             meanwhile: &kernel.meanwhile,
             elements: &kernel.elements,
+            unrelated: &kernel.unrelated,
             unrolled_by: &kernel.unrolled_by,
             windows: Vec::new(),
             scope,
@@ -543,6 +566,7 @@ impl Shared {
             chains: &[],
             meanwhile: &[],
             elements: &[],
+            unrelated: &[],
             unrolled_by: &[],
             windows: Vec::new(),
             scope,
@@ -570,6 +594,8 @@ struct Traversal<'a> {
     chains: &'a [Var],
     /// See [`Kernel::meanwhile`].
     meanwhile: &'a [Var],
+    /// See [`Kernel::unrelated`].
+    unrelated: &'a [WindowId],
     /// See [`Kernel::unrolled_by`].
     unrolled_by: &'a [(WindowId, usize)],
     /// See [`Kernel::elements`].
@@ -613,6 +639,7 @@ impl Traversal<'_> {
 
     fn block(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
         let mut rest = body;
+        let mut stored = Stored::default();
         while let [stmt, others @ ..] = rest {
             rest = others;
             let done = &body[..body.len() - others.len()];
@@ -661,6 +688,9 @@ impl Traversal<'_> {
                         _ => false,
                     };
                     let value = self.expr(value, dialect);
+                    if stored.overlaps(*to, lanes) {
+                        dialect.stored_again(self.base(to.base));
+                    }
                     dialect.store(self.base(to.base), to.offset, lanes, value);
                     if kept {
                         dialect.after_flush();
@@ -695,6 +725,7 @@ impl Traversal<'_> {
                             written: w.written,
                             reverse: w.reverse,
                             hides_count: !meanwhile.is_empty() && at == 0,
+                            hides_place: self.unrelated.contains(&w.window),
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
@@ -736,6 +767,7 @@ impl Traversal<'_> {
                         written: false,
                         reverse: false,
                         hides_count: false,
+                        hides_place: false,
                     };
                     dialect.begin_pick(at, *count, &walking);
                     self.enter(walk.window, window);

@@ -625,6 +625,8 @@ pub struct Kernel {
     pub meanwhile: Vec<Var>,
     /// Of the buffers that it alone uses those that are stored as vectors and then read element by element.
     pub elements: Vec<BufferId>,
+    /// Windows whose loads LLVM must not merge with overlapping loads from other windows.
+    pub unrelated: Vec<WindowId>,
     /// Of its loops, by the window of their first walk, those that a compiler is to unroll by so many turns.
     pub unrolled_by: Vec<(WindowId, usize)>,
     /// What it does.

@@ -288,6 +288,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.chains.extend(all);
     }
 
+    /// Hides from LLVM that the loads from `window` overlap loads from other windows.
+    pub(super) fn unrelated(&mut self, window: WindowId) {
+        self.kernel.unrelated.push(window);
+    }
+
     /// Says which accumulators are added to while something else is waited for.
     pub(super) fn meanwhile<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
         self.kernel.meanwhile.extend(all);

@@ -90,6 +90,30 @@ struct Tile<'v> {
     vectors: &'v [(usize, usize)],
 }
 
+impl Tile<'_> {
+    /// True if the last vector shares elements with the vector before it.
+    fn has_overlap(&self) -> bool {
+        matches!(self.vectors, [.., (before, lanes), (last, _)] if *last < before + lanes)
+    }
+}
+
+/// The windows of x from which the vectors of a tile are loaded.
+#[derive(Clone, Copy)]
+struct Loaded {
+    /// The window of all vectors.
+    all: Place,
+    /// A second window of the same elements for a last vector that overlaps the one before it.
+    last: Option<Place>,
+}
+
+impl Loaded {
+    /// The first element of a vector of the tile.
+    fn vector(&self, tile: &Tile<'_>, v: usize) -> Place {
+        let own = self.last.filter(|_| v + 1 == tile.vectors.len());
+        own.unwrap_or(self.all).at(tile.vectors[v].0)
+    }
+}
+
 impl Work<'_> {
     /// Elements of an operand for so many output channels.
     fn operand(&self, along: Along, channels: usize) -> Option<usize> {
@@ -409,34 +433,44 @@ impl<'m> KernelBuilder<'_, 'm> {
             };
             sums.push(vectors.iter().enumerate().map(sum).collect());
         }
-        if inputs > 1 {
+        if inputs > 1 || tile.has_overlap() {
             let (x, walk) = self.stride("channel", parts.x, (x_width, length), false);
             let (w, w_walk) = self.walk("w", parts.w, packed * work.count, false);
-            let walks = vec![walk, w_walk];
+            let mut walks = vec![walk, w_walk];
+            let mut loaded = Loaded { all: x.at(first), last: None };
+            if tile.has_overlap() {
+                let (x, walk) = self.stride("channel_again", parts.x, (x_width, length), false);
+                loaded.last = Some(x.at(first));
+                self.unrelated(walk.window);
+                walks.push(walk);
+            }
             let mut channel = Vec::new();
-            self.taps(&mut channel, &work.taps, x.at(first), w, tile, &sums);
+            self.taps(&mut channel, &work.taps, loaded, w, tile, &sums);
             body.push(Stmt::For { count: inputs, turn: None, backwards: None, walks, body: channel });
         } else {
-            self.taps(&mut body, &work.taps, parts.x.at(first), parts.w, tile, &sums);
+            let loaded = Loaded { all: parts.x.at(first), last: None };
+            self.taps(&mut body, &work.taps, loaded, parts.w, tile, &sums);
         }
-        for (m, sums) in channels.clone().zip(&sums) {
-            for (&(at, lanes), &sum) in vectors.iter().zip(sums) {
-                let place = |(place, along): (&Place, &Along)| match along {
-                    Along::Both => place.at(m * positions + at),
-                    Along::Columns => place.at(at),
-                    Along::Rows => place.at(m),
-                    Along::Nothing => *place,
-                };
-                let operands: Vec<_> = parts.operands.iter().zip(&work.along).map(place).collect();
-                let sum = Expr::Var(sum);
-                let sum = parts.scales.map_or(sum.clone(), |of| {
-                    [of.w.at(m), of.x].into_iter().fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
-                        op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
-                    })
-                });
-                let value = self.finish_vector(&mut body, &work.epilogue, sum, lanes, &operands);
-                body.push(Stmt::Store { to: parts.out.at(m * positions + at), value });
-            }
+        // a last vector that overlaps the one before it is stored behind all others
+        let last = if tile.has_overlap() { vectors.len() - 1 } else { vectors.len() };
+        let others = channels.clone().flat_map(|m| (0..last).map(move |v| (m, v)));
+        let lasts = channels.clone().flat_map(|m| (last..vectors.len()).map(move |v| (m, v)));
+        for (m, v) in others.chain(lasts) {
+            let ((at, lanes), sum) = (vectors[v], Expr::Var(sums[m - channels.start][v]));
+            let place = |(place, along): (&Place, &Along)| match along {
+                Along::Both => place.at(m * positions + at),
+                Along::Columns => place.at(at),
+                Along::Rows => place.at(m),
+                Along::Nothing => *place,
+            };
+            let operands: Vec<_> = parts.operands.iter().zip(&work.along).map(place).collect();
+            let sum = parts.scales.map_or(sum.clone(), |of| {
+                [of.w.at(m), of.x].into_iter().fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
+                    op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
+                })
+            });
+            let value = self.finish_vector(&mut body, &work.epilogue, sum, lanes, &operands);
+            body.push(Stmt::Store { to: parts.out.at(m * positions + at), value });
         }
         body
     }
@@ -447,14 +481,15 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         taps: &[(usize, usize)],
-        x: Place,
+        loaded: Loaded,
         w: Place,
         tile: &Tile<'_>,
         sums: &[Vec<Var>],
     ) {
         if self.lowering.isa.lanes == 1 && sums.len() * tile.vectors.len() * offsets(taps).len() <= MOST_IN_LINE {
             for (tap, at) in offsets(taps).into_iter().enumerate() {
-                self.tap(body, x.at(at), w.at(tap * tile.packed), tile, sums);
+                let loaded = Loaded { all: loaded.all.at(at), last: loaded.last.map(|last| last.at(at)) };
+                self.tap(body, loaded, w.at(tap * tile.packed), tile, sums);
             }
             return;
         }
@@ -463,19 +498,24 @@ impl<'m> KernelBuilder<'_, 'm> {
             let inside = offsets(inner);
             let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
             let len = inside.last().expect("validate: a window has taps") + last + lanes;
-            let (x, walk) = self.stride("tap", x, (len, step), false);
+            let (all, walk) = self.stride("tap", loaded.all, (len, step), false);
             let (w, w_walk) = self.walk("w", w, tile.packed * inside.len(), false);
-            let walks = vec![walk, w_walk];
+            let mut walks = vec![walk, w_walk];
+            let last = loaded.last.map(|last| {
+                let (last, walk) = self.stride("tap_again", last, (len, step), false);
+                walks.push(walk);
+                last
+            });
             let mut turn = Vec::new();
-            self.taps(&mut turn, inner, x, w, tile, sums);
+            self.taps(&mut turn, inner, Loaded { all, last }, w, tile, sums);
             body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
             return;
         }
-        self.tap(body, x, w, tile, sums);
+        self.tap(body, loaded, w, tile, sums);
     }
 
     /// One tap of one channel, or one pair of them.
-    fn tap(&mut self, body: &mut Vec<Stmt>, x: Place, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
+    fn tap(&mut self, body: &mut Vec<Stmt>, loaded: Loaded, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
         // as sums take it
@@ -492,15 +532,16 @@ impl<'m> KernelBuilder<'_, 'm> {
         // the weights, or the vectors, are held: whichever are fewer
         if weights.len() < vectors.len() {
             let mut known: Vec<(usize, Vec<Expr>)> = Vec::new();
-            for (v, &(at, lanes)) in vectors.iter().enumerate() {
+            for (v, &(_, lanes)) in vectors.iter().enumerate() {
+                let from = loaded.vector(tile, v);
                 if known.iter().all(|(known, _)| *known != lanes) {
                     let splat = |w: &Place| held(self, body, "w_k", lanes, Expr::Splat { from: *w, lanes });
                     known.push((lanes, weights.iter().map(splat).collect()));
                 }
                 let (_, of_width) = known.iter().find(|(known, _)| *known == lanes).expect("lower: held above");
                 let x = match weights.len() {
-                    1 => taken(load(x.at(at), lanes)),
-                    _ => held(self, body, "x_k", lanes, load(x.at(at), lanes)),
+                    1 => taken(load(from, lanes)),
+                    _ => held(self, body, "x_k", lanes, load(from, lanes)),
                 };
                 for (w, sums) in of_width.iter().zip(sums) {
                     body.push(add(sums[v], x.clone(), w.clone()));
@@ -508,11 +549,14 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             return;
         }
-        let loaded: Vec<_> =
-            vectors.iter().map(|&(at, lanes)| held(self, body, "x_k", lanes, load(x.at(at), lanes))).collect();
+        let x = vectors.iter().enumerate().map(|(v, &(_, lanes))| {
+            let value = load(loaded.vector(tile, v), lanes);
+            held(self, body, "x_k", lanes, value)
+        });
+        let x: Vec<_> = x.collect();
         for (w, sums) in weights.iter().zip(sums) {
             let mut known: Vec<(usize, Expr)> = Vec::new();
-            for ((x, sum), &(_, lanes)) in loaded.iter().zip(sums).zip(vectors) {
+            for ((x, sum), &(_, lanes)) in x.iter().zip(sums).zip(vectors) {
                 let w = match known.iter().find(|(l, _)| *l == lanes) {
                     Some((_, w)) => w.clone(),
                     None => {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::builder::params;
-use super::packing::Recipe;
-use crate::kernel::{Buffer, BufferId, Element, Program, Role};
+use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
 use crate::plan::Plan;
 
@@ -15,6 +14,15 @@ pub(super) struct PackedWeights {
     pub(super) rows: BufferId,
     /// Its biases, peepholes and scales, where they have a buffer of their own.
     pub(super) biases: Option<BufferId>,
+}
+
+/// How the packed weights of one operation are made.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Recipe {
+    /// Element and length of each buffer.
+    pub(super) buffers: Vec<(Element, usize)>,
+    /// The copies that fill the buffers, which are numbered from 0.
+    pub(super) copies: Vec<Stmt>,
 }
 
 /// A program without bodies, and which buffer holds what.

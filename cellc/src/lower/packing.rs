@@ -2,8 +2,8 @@
 
 use std::collections::btree_map::Entry;
 
-use super::memory::{Memory, PackedWeights};
-use crate::kernel::{Base, BufferId, Copied, CopiedDim, Element, Encoding, Place, Role, Stmt};
+use super::memory::{Memory, PackedWeights, Recipe};
+use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
 use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
@@ -21,15 +21,6 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
 struct Mark {
     buffers: usize,
     copies: usize,
-}
-
-/// How the packed weights of one operation are made.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Recipe {
-    /// Element and length of each buffer.
-    buffers: Vec<(Element, usize)>,
-    /// The copies that fill the buffers, which are numbered from 0.
-    copies: Vec<Stmt>,
 }
 
 impl Memory {

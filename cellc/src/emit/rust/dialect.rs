@@ -391,6 +391,7 @@ impl Dialect for Rust {
             false => writeln!(self.out, "for (at, {pattern}) in (0..{count}usize).zip({source}) {{"),
         };
         for walk in apart {
+            assert!(!walk.hides_place, "emit: windows that lie side by side hide where they lie");
             let _ = writeln!(
                 self.out,
                 "let Some({}) = {} else {{ continue; }};",
@@ -415,6 +416,12 @@ impl Dialect for Rust {
     /// 1.25 times as long); or take each element out of a vector, by two shuffles for each of its uses.
     fn read_otherwise(&mut self, of: &Block) {
         let _ = writeln!(self.out, "core::hint::black_box(&mut *{});", of.name);
+    }
+
+    /// LLVM would drop the lanes that are stored again, and take the vectors of the sums apart in every turn of their loop (a convolution to 2 channels: twice
+    /// as many instructions).
+    fn stored_again(&mut self, to: &Block) {
+        self.read_otherwise(to);
     }
 
     /// LLVM puts off what was computed until the vectors that follow are too, and spills registers meanwhile (a GRU of 24 units:
@@ -469,13 +476,15 @@ fn window_at(walk: &Walking<'_>, at: &str) -> String {
 fn windows(count: usize, walk: &Walking<'_>) -> String {
     let (of, len) = (walk.of, walk.window.len);
     let mutable = if walk.written { "_mut" } else { "" };
+    // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
+    let name = if walk.hides_place { format!("core::hint::black_box(&*{})", of.name) } else { of.name.clone() };
     let part = if walk.offset == 0 && count * len == of.len && !walk.hides_count {
-        of.name.clone()
+        name
     } else {
         let end = walk.offset + count * len;
         // LLVM would unroll the loop, and spread it over what follows (a GRU of 24 units: 1.14 times as long)
         let end = if walk.hides_count { format!("core::hint::black_box({end})") } else { end.to_string() };
-        format!("{}.get{mutable}({}..{end}).unwrap_or_default()", of.name, walk.offset)
+        format!("{name}.get{mutable}({}..{end}).unwrap_or_default()", walk.offset)
     };
     format!("{part}.as_chunks{mutable}::<{len}>().0")
 }
