@@ -83,6 +83,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         meanwhile: Vec::new(),
         elements: Vec::new(),
         body: Vec::new(),
+        unrelated: Vec::new(),
         unrolled_by: Vec::new(),
         unroll: false,
         concurrent: false,

@@ -257,7 +257,7 @@ pub(super) trait Dialect {
     fn after_sums(&mut self, _chain: &str) {}
     /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends, or element by element.
     fn read_otherwise(&mut self, _of: &Block) {}
-    /// In front of a store to elements of which vectors that were stored before hold some.
+    /// In front of a store to some elements of a vector that was stored before.
     fn stored_again(&mut self, _to: &Block) {}
     /// Begins a block in which the window is one of so many places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
@@ -355,11 +355,12 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
 struct Stored(BTreeMap<Base, BTreeMap<usize, usize>>);
 
 impl Stored {
-    /// Adds a vector. True if it overlaps one that was added before: then that one and all others are forgotten.
+    /// Adds a vector. True if it shares some elements with a vector that was added before, but not all: then those are forgotten.
     fn overlaps(&mut self, to: Place, lanes: usize) -> bool {
         let vectors = self.0.entry(to.base).or_default();
         let before = vectors.range(..to.offset + lanes).next_back();
-        let overlaps = before.is_some_and(|(at, lanes)| at + lanes > to.offset);
+        let shares = |(at, wide): (&usize, &usize)| at + wide > to.offset && (*at, *wide) != (to.offset, lanes);
+        let overlaps = before.is_some_and(shares);
         if overlaps {
             vectors.clear();
         }
