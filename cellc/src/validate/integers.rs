@@ -1,7 +1,12 @@
-//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24 exactly: what may go beyond is refused.
+//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24 exactly: what may go beyond is refused,
+//! unless it is a sum that only becomes floating point, which is rounded anyway.
+
+use std::collections::HashSet;
 
 use super::{Known, Validation};
-use crate::model::{Activation, ElementType, Elementwise, Integers, Node, PointwiseFunction, Source, ValidOp};
+use crate::model::{
+    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, PointwiseFunction, Source, ValidOp, ValueId,
+};
 
 /// Up to this magnitude every whole number is a f32.
 const EXACT: f64 = 16_777_216.0;
@@ -99,6 +104,72 @@ impl Validation<'_> {
         let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
         let help = "clip the integers before, or compute this part outside of the model";
         self.error(node, &node.origin, found, valid, help);
+    }
+
+    /// True if all that is made of a value of the graph is floating point, in between at most moved, added and subtracted.
+    fn becomes_float(&self, value: ValueId) -> bool {
+        let nodes = &self.model.nodes;
+        let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
+        while let Some(value) = waiting.pop() {
+            for node in nodes.iter().filter(|node| node.inputs.contains(&value)) {
+                match node.op {
+                    Op::Convert if self.model.values[node.outputs[0].0].element.is_float() => {}
+                    Op::Elementwise(Elementwise::Add | Elementwise::Subtract)
+                    | Op::Reshape { .. }
+                    | Op::Transpose
+                    | Op::Squeeze { .. }
+                    | Op::Unsqueeze => waiting.extend(node.outputs.iter().filter(|&&output| seen.insert(output))),
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Notes between which numbers a difference of floating point lies whose terms were integers.
+    pub(super) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
+        if let (Elementwise::Subtract, [a, b]) = (function, &node.inputs[..])
+            && let (Some(a), Some(b)) = (self.bounded(*a), self.bounded(*b))
+        {
+            self.bound_float(node, ends(a, b, |a, b| a - b));
+        }
+    }
+
+    /// Notes between which numbers sums of products of floating point lie whose factors were integers: those of quantised
+    /// operators.
+    pub(super) fn range_of_products(&mut self, node: &Node, op: &Op) {
+        let &[a, b] = &node.inputs[..] else { return };
+        let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
+        let Some(w) = self.known[b.0].as_ref().map(|known| self.shape_of(known)) else { return };
+        let terms: usize = match op {
+            Op::MatMul { transpose_b, .. } => {
+                w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)
+            }
+            Op::Convolution(of) if !of.transposed && matches!(of.groups, Groups::Count(_)) => {
+                w.iter().skip(1).product()
+            }
+            _ => w.iter().product(),
+        };
+        let most = of_a.iter().chain(&of_b).map(|end| end.abs());
+        let [a, b] = [most.clone().take(2).fold(0.0, f64::max), most.skip(2).fold(0.0, f64::max)];
+        let most = a * b * terms as f64;
+        self.bound_float(node, [-most, most]);
+    }
+
+    /// Between which numbers a value of the graph lies, if that is known.
+    fn bounded(&self, value: ValueId) -> Option<Range> {
+        let known = self.known[value.0].as_ref()?;
+        let is_finite = known.tensor().is_none_or(|tensor| tensor.not_finite().is_none());
+        let range = self.range_of(known);
+        (is_finite && range.iter().all(|end| end.is_finite())).then_some(range)
+    }
+
+    fn bound_float(&mut self, node: &Node, range: Range) {
+        if let Some(Known::Source(Source::Value(value), element)) = &self.known[node.outputs[0].0]
+            && element.is_float()
+        {
+            self.ranges.insert(*value, range);
+        }
     }
 
     /// A tensor of integers in that range; `None` after an error.
@@ -228,6 +299,13 @@ impl Validation<'_> {
                 return None;
             }
         };
+        let is_sum = matches!(function, E::Add | E::Subtract);
+        // a sum beyond 2^24 is rounded as its conversion would round it
+        if is_sum && element.bits() > 16 && self.becomes_float(node.outputs[0]) {
+            let known = Known::Source(source, element);
+            self.set_range(&known, range);
+            return Some(known);
+        }
         // what is no arithmetic rounds nothing
         if matches!(function, E::Maximum | E::Minimum | E::Negative | E::Abs | E::Clamp { .. } | E::Sign) {
             return self.wrapped(node, source, element, range);
@@ -323,7 +401,9 @@ impl Validation<'_> {
             let whole = PointwiseFunction::Activation(Activation::Truncate);
             let whole = self.pointwise(node, whole, &[source], &shape)?;
             if element.bits() > 16 {
-                return Some(Known::Source(whole, element));
+                let converted = Known::Source(whole, element);
+                self.set_range(&converted, range.map(f64::trunc));
+                return Some(converted);
             }
             // what a narrow type does not hold has no rule: the nearest that it holds
             let [least, most] = Integers::limits(element);

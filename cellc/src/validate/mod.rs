@@ -344,8 +344,14 @@ impl<'a> Validation<'a> {
             Op::Convert => self.convert(node),
             Op::Cell(cell) => self.cell(node, cell, None),
             Op::Sequence(cell, direction) => self.cell(node, cell, Some(*direction)),
-            Op::Elementwise(function) => self.elementwise(node, *function),
-            Op::MatMul { transpose_a, transpose_b } => self.matmul(node, *transpose_a, *transpose_b),
+            Op::Elementwise(function) => {
+                self.elementwise(node, *function);
+                self.range_of_difference(node, *function);
+            }
+            Op::MatMul { transpose_a, transpose_b } => {
+                self.matmul(node, *transpose_a, *transpose_b);
+                self.range_of_products(node, op);
+            }
             Op::Softmax { axis, log } => self.softmax(node, *axis, *log),
             Op::Reduce { reduction, keep, no_axes } => self.reduce(node, *reduction, *keep, *no_axes),
             Op::Normalize(normalization) => self.normalize(node, *normalization),
@@ -386,7 +392,10 @@ impl<'a> Validation<'a> {
                 self.read_value(node, variable, shape.as_deref(), *element);
             }
             Op::Assign { variable } => self.assign(node, variable),
-            Op::Convolution(of) => self.convolution(node, of),
+            Op::Convolution(of) => {
+                self.convolution(node, of);
+                self.range_of_products(node, op);
+            }
             Op::Pool(of) => self.pool(node, of),
             Op::Pad(mode) => self.pad(node, *mode),
             Op::TopK { axis, largest, last, sorted_by_place } => {

@@ -1139,3 +1139,37 @@ fn axes_count_from_the_end_behind_every_operator() {
         assert!(said.contains("QuantizeLinear"), "{at}: {said}");
     }
 }
+
+/// y = x w + b in integers, where x is `[3]` and w is `[3, 1]`, both of bytes; `to`: what the sum is converted to.
+fn integer_product(w: [i64; 3], b: i64, to: i64) -> Vec<u8> {
+    let bytes: Vec<u8> = [int(1, 3), int(1, 1), int(2, 3), long(8, b"w"), long(5, &ints(&w))].concat();
+    let b = [int(1, 1), int(2, 6), long(8, b"b"), long(5, &ints(&[b]))].concat();
+    let cast = attribute("to", 2, &int(3, to));
+    let graph = [
+        long(1, &node("DynamicQuantizeLinear", &["x"], "q", &[long(2, b"scale"), long(2, b"zero")].concat())),
+        long(1, &node("MatMulInteger", &["q", "w", "zero"], "p", &[])),
+        long(1, &node("Add", &["p", "b"], "sum", &[])),
+        long(1, &node("Cast", &["sum"], "f", &cast)),
+        long(1, &node("Abs", &["f"], "y", &[])),
+        long(5, &bytes),
+        long(5, &b),
+        long(11, &value("x", 3)),
+        long(12, &[long(1, b"y")].concat()),
+    ];
+    file(&graph.concat(), 13)
+}
+
+#[test]
+fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
+    let (f32_of, i64_of) = (1, 7);
+    // 0, 255 and 51 by their own scale
+    let x = [0.0, 5.0, 1.0];
+    assert_eq!(computed(&integer_product([1, -100, 7], -1000, f32_of), x), [26143.0]);
+    // integers in between are exact, as 3 * 255 * 127 - 16000000 is
+    assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
+    // beyond 2^24 only floating point may follow
+    let said = validate(&read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0, &Options::default());
+    let said = said.expect_err("too large").to_string();
+    assert!(said.contains("i32 from 16774705 to 16779295"), "{said}");
+    assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_664.0]);
+}

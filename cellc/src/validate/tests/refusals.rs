@@ -198,7 +198,7 @@ fn operations_are_refused_by_name() {
             Box::new(|g, x| {
                 let i = g.convert(x, ElementType::I32);
                 let sum = g.elementwise(Elementwise::Add, &[i, i]);
-                g.convert(sum, ElementType::F32)
+                g.convert(sum, ElementType::I64)
             }),
         ),
         (
