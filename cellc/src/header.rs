@@ -8,8 +8,8 @@ use crate::emit::names::Interface;
 use crate::encoding::Loss;
 use crate::free_run::{FreeRun, Gathered, INTEGER_STEPS, Part, SEED, STEPS, parts};
 use crate::model::{
-    BiasPart, CellKind, ElementType, Integers, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp,
-    WeightLayout, WeightSource, counted, equations,
+    BiasPart, CellKind, ElementType, Integers, LedgerEntry, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode,
+    ValidOp, WeightLayout, WeightSource, counted, equations,
 };
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Vector};
 use crate::plan::Plan;
@@ -24,6 +24,15 @@ const NOT_FINITE: &str = "A NaN in an input stays a NaN in everything that is co
 
 /// The products of a step above which its bound is not worked out: some seconds.
 const MOST_WORK: usize = 1 << 30;
+
+/// What an attribute of the input was taken to mean.
+fn ledger_line(entry: &LedgerEntry) -> String {
+    let given = match &entry.given {
+        Some(text) => format!("\"{}\"", escape(text)),
+        None => "absent".to_string(),
+    };
+    format!("  {} {given}: {}", escape(&entry.attribute), escape(&entry.taken))
+}
 
 /// The lines of the header, without comment signs. Nothing in them can end a comment of either language.
 ///
@@ -44,13 +53,12 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(equation(cell).iter().map(|l| format!("  {l}")));
         lines.push(format!("  gate order of W, R, B: {}", gate_order(cell, interface)));
-        for entry in &cell.ledger {
-            let given = match &entry.given {
-                Some(text) => format!("\"{}\"", escape(text)),
-                None => "absent".to_string(),
-            };
-            lines.push(format!("  {} {given}: {}", escape(&entry.attribute), escape(&entry.taken)));
-        }
+        lines.extend(cell.ledger.iter().map(ledger_line));
+    }
+    for node in model.nodes.iter().filter(|node| !node.ledger.is_empty() && !matches!(node.op, ValidOp::Cell(_))) {
+        lines.push(String::new());
+        lines.push(format!("{} \"{}\":", escape(&node.kind), escape(&node.name)));
+        lines.extend(node.ledger.iter().map(ledger_line));
     }
     lines.extend(operations(model));
     lines.push(String::new());

@@ -82,7 +82,8 @@ const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
 /// The rate of a model of an amplifier, in Hz.
 fn sample_rate(model: &ValidModel) -> Option<String> {
-    let said = model.cells().into_iter().flat_map(|cell| &cell.ledger);
+    let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
+    let said = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
     let mut said = said.filter(|entry| SAMPLE_RATE.contains(&entry.attribute.as_str()));
     let rate: f64 = said.find_map(|entry| entry.given.as_ref()?.trim_matches('"').parse().ok())?;
     (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))

@@ -26,6 +26,13 @@ enum StackLayer {
     /// What is computed on each value.
     #[cfg(feature = "json")]
     Activation(Activation),
+    /// Softmax over the values.
+    #[cfg(feature = "json")]
+    Softmax,
+    /// A dense layer of as many of the last steps as its weight has columns, the newest last, before the first one zeros: of
+    /// one value at each step.
+    #[cfg(feature = "json")]
+    Window(DenseLayer),
 }
 
 /// Layers, each of which reads what the one before gives.
@@ -123,6 +130,18 @@ impl Stack {
         self.layers.push(StackLayer::Activation(activation));
     }
 
+    /// Adds softmax over the values.
+    #[cfg(feature = "json")]
+    pub(crate) fn push_softmax(&mut self) {
+        self.layers.push(StackLayer::Softmax);
+    }
+
+    /// Adds a dense layer of the last steps of one value.
+    #[cfg(feature = "json")]
+    pub(crate) fn push_window(&mut self, layer: DenseLayer) {
+        self.layers.push(StackLayer::Window(layer));
+    }
+
     /// What does not fit: to be asked before [`Self::model`]. `skip_name`: what messages call [`Self::skip`].
     pub(crate) fn problems(&self, skip_name: &str) -> Diagnostics {
         let mut problems = Diagnostics::default();
@@ -155,7 +174,9 @@ impl Stack {
                     (&self.name.origin, inputs, outputs)
                 }
                 #[cfg(feature = "json")]
-                StackLayer::Activation(_) => continue,
+                StackLayer::Activation(_) | StackLayer::Softmax => continue,
+                #[cfg(feature = "json")]
+                StackLayer::Window(_) => (&self.name.origin, 1, 1),
             };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
@@ -220,6 +241,15 @@ impl Stack {
                     let op = Op::Elementwise(Elementwise::Activation(*activation));
                     out = graph.computed("activation", op, vec![out], origin);
                 }
+                #[cfg(feature = "json")]
+                StackLayer::Softmax => {
+                    out = graph.computed("softmax", Op::Softmax { axis: -1, log: false }, vec![out], origin);
+                }
+                #[cfg(feature = "json")]
+                StackLayer::Window(layer) => {
+                    let window = last_steps(&mut graph, layer.weight.shape()[1], out, origin);
+                    out = layer.add_to(&mut graph, "window", window, origin);
+                }
             }
         }
         if self.skip.as_ref().is_some_and(|said| said.value) {
@@ -243,6 +273,21 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
     graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
+}
+
+/// The last steps of one value, `[1, steps]`, the newest last: a variable holds those before.
+#[cfg(feature = "json")]
+fn last_steps(graph: &mut Graph, steps: usize, newest: ValueId, origin: &Origin) -> ValueId {
+    if steps == 1 {
+        return newest;
+    }
+    let before = graph.variable("past", vec![1, steps - 1], None, origin);
+    let window = graph.computed("steps", Op::Concat { axis: 1 }, vec![before, newest], origin);
+    let bounds = [("first", 1), ("end", steps), ("stride", 1), ("axis", 1)];
+    let bounds = bounds.map(|(name, value)| graph.integers(&format!("past_{name}"), &[value], origin));
+    let next = graph.computed("past_next", Op::Slice, [&[window][..], &bounds].concat(), origin);
+    graph.assign("past", next, origin);
+    window
 }
 
 impl DenseLayer {

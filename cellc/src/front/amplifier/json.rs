@@ -155,6 +155,10 @@ impl Object {
         self.0.iter().any(|(other, _)| other == key)
     }
 
+    pub(super) fn get(&self, key: &str) -> Option<&Json> {
+        self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
+    }
+
     pub(super) fn take(&mut self, key: &str) -> Option<Json> {
         let at = self.0.iter().position(|(other, _)| other == key)?;
         Some(self.0.remove(at).1)

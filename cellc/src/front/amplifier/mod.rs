@@ -79,9 +79,11 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     for entry in model.nodes.iter_mut().flat_map(|node| &mut node.ledger).filter(|entry| entry.attribute == "weights") {
         entry.given = Some(file.clone());
     }
-    // the header lists it with the first cell
-    if let Some(node) = model.nodes.iter_mut().find(|node| matches!(node.op, Op::Cell(_))) {
-        node.ledger.extend(ledger);
+    // the header lists it with the first cell, or without one with the first product
+    let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
+    let first = first(|op| matches!(op, Op::Cell(_))).or_else(|| first(|op| matches!(op, Op::MatMul { .. })));
+    if let Some(at) = first {
+        model.nodes[at].ledger.extend(ledger);
     }
     Ok((model, in_file(warnings)))
 }

@@ -1,4 +1,4 @@
-//! `.nam`, the files of Neural Amp Modeler: its LSTM.
+//! `.nam`, the files of Neural Amp Modeler: its LSTM, its Linear, and containers of several sizes of these.
 
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
@@ -8,7 +8,7 @@ use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
-use crate::model::{Tensor, counted};
+use crate::model::{LedgerEntry, Tensor, counted};
 
 /// What diagnostics call the layers.
 const DECLARED_BY: &str = "NAM's LSTM";
@@ -23,36 +23,148 @@ fn is_known(version: &str) -> bool {
     known && parts.next().is_none()
 }
 
+/// What a file says beside the sizes of its layers.
+struct Parts {
+    name: Spanned<String>,
+    config: Json,
+    weights: Vec<f32>,
+}
+
 pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
     let version = file.need("version", "")?;
     if !matches!(&version, Json::Text(text) if is_known(text)) {
         let found = refusal("\"version\"", format!("the version is {}", quoted(&version.to_string())));
         return Err(found.valid("0.5.0 to 0.7.x").into());
     }
-    match file.need("architecture", "")? {
-        Json::Text(architecture) if architecture == "LSTM" => {}
-        other => {
-            let found = refusal("\"architecture\"", format!("the architecture is {}", quoted(&other.to_string())));
-            let help = "cellc compiles recurrent networks: train an LSTM with the same recordings";
-            return Err(found.valid("LSTM, of NAM's architectures").help(help).into());
-        }
-    }
+    let architecture = file.need("architecture", "")?;
     let mut ledger = vec![about("version", &version)];
     let mut warnings = Diagnostics::default();
     if let Some(metadata) = file.take("metadata") {
         ledger.extend(of_metadata(metadata, &["loudness", "input_level_dbu", "output_level_dbu"]));
     }
     let config = file.need("config", "")?;
-    let sizes = Sizes::of(config)?;
-    let Json::List(weights) = file.need("weights", "")? else {
-        return Err(refusal("\"weights\"", "the weights are no list").valid("a list of numbers").into());
-    };
-    let mut values = Vec::with_capacity(weights.len());
-    for (i, weight) in weights.iter().enumerate() {
-        values.push(weight.f32(&format!("\"weights\", number {i}"))?);
+    if matches!(&architecture, Json::Text(text) if text == "SlimmableContainer") {
+        let found = container(&mut file, config, name)?;
+        ledger.extend(found.ledger);
+        remaining(file, &ABOUT, &mut ledger, &mut warnings);
+        warnings.extend(found.warnings);
+        return Ok(Found { stack: found.stack, ledger, warnings });
     }
+    let read: fn(Parts) -> Result<Stack, Diagnostics> = match &architecture {
+        Json::Text(text) if text == "LSTM" => |parts| Sizes::of(parts.config)?.stack(&parts.weights, parts.name),
+        Json::Text(text) if text == "Linear" => linear,
+        other => {
+            let found = refusal("\"architecture\"", format!("the architecture is {}", quoted(&other.to_string())));
+            let help = "export it to ONNX in the program that trains it, and compile the .onnx file";
+            return Err(found.valid("LSTM, Linear and SlimmableContainer, of NAM's architectures").help(help).into());
+        }
+    };
+    let weights = numbers(&file.need("weights", "")?)?;
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(Found { stack: sizes.stack(&values, name)?, ledger, warnings })
+    Ok(Found { stack: read(Parts { name, config, weights })?, ledger, warnings })
+}
+
+/// The weights of a model.
+fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
+    let Json::List(weights) = weights else {
+        return Err(refusal("\"weights\"", "the weights are no list").valid("a list of numbers"));
+    };
+    let number = |(i, weight): (usize, &Json)| weight.f32(&format!("\"weights\", number {i}"));
+    weights.iter().enumerate().map(number).collect()
+}
+
+/// Models of several sizes, in ascending order of the largest value of a control for which each is meant. The last one is
+/// for the value 1, and the one that NAM begins with: it is read.
+fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<Found, Diagnostics> {
+    const PLACE: &str = "\"config\", \"submodels\"";
+    if file.take("weights").is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
+    {
+        return Err(refusal("\"weights\"", "a SlimmableContainer with weights of its own")
+            .valid("an empty list")
+            .into());
+    }
+    let mut config = Object::of(config).ok_or_else(|| refusal("\"config\"", "the configuration is no object"))?;
+    let submodels = config.need("submodels", "\"config\"")?;
+    if let Some((key, value)) = config.rest().next() {
+        let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+        return Err(refusal("\"config\"", found).valid("submodels alone").into());
+    }
+    let Json::List(submodels) = submodels else {
+        return Err(refusal(PLACE, "the submodels are no list").into());
+    };
+    let (count, mut before, mut last) = (submodels.len(), f32::NEG_INFINITY, None);
+    for (number, submodel) in submodels.into_iter().enumerate() {
+        let place = format!("{PLACE}, number {number}");
+        let mut submodel = Object::of(submodel).ok_or_else(|| refusal(&place, "the submodel is no object"))?;
+        let most = submodel.need("max_value", &place)?.f32(&format!("{place}, \"max_value\""))?;
+        let model = submodel.need("model", &place)?;
+        if let Some((key, value)) = submodel.rest().next() {
+            let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+            return Err(refusal(&place, found).valid("max_value and model").into());
+        }
+        if most <= before {
+            return Err(refusal(&place, format!("a max_value of {most} after {before}"))
+                .valid("ascending ones")
+                .into());
+        }
+        (before, last) = (most, Some((place, model)));
+    }
+    let Some((place, model)) = last.filter(|_| before >= 1.0) else {
+        let found = format!("{count} submodels, the last up to a max_value of {before}");
+        return Err(refusal(PLACE, found).valid("a last one with a max_value of 1 or more").into());
+    };
+    let rate = |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
+    let model = Object::of(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
+    if let (Some(own), Some(outer)) = (rate(&model), rate(file))
+        && own != outer
+    {
+        let found = format!("a sample_rate of {own} in a container with {outer}");
+        return Err(refusal(&place, found).valid("one sample_rate").into());
+    }
+    let mut found = read(model, name).map_err(|mut problems| {
+        for problem in &mut problems.0 {
+            let inner = problem.layer.take().filter(|inner| !inner.is_empty());
+            problem.layer = Some(inner.map_or(place.clone(), |inner| format!("{place}, {inner}")));
+        }
+        problems
+    })?;
+    let taken = format!("the last of {}, which is the largest, is compiled", counted(count, "submodel"));
+    found.ledger.insert(0, LedgerEntry { taken, ..about("submodels", &Json::Number(count as f64)) });
+    Ok(found)
+}
+
+/// An impulse response: the sum of the last samples, each with a weight, the newest first, and a bias.
+fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> {
+    const PLACE: &str = "\"config\"";
+    let mut config = Object::of(config).ok_or_else(|| refusal(PLACE, "the configuration is no object"))?;
+    let taps = config.size("receptive_field", PLACE)?;
+    let Json::Bool(has_bias) = config.need("bias", PLACE)? else {
+        return Err(refusal(PLACE, "the bias is no boolean").valid("true or false").into());
+    };
+    for channels in ["in_channels", "out_channels"] {
+        let given = config.take(channels).filter(|given| *given != Json::Number(1.0));
+        if let Some(given) = given {
+            return Err(refusal(PLACE, format!("{channels} is {given}")).valid("1").into());
+        }
+    }
+    // how NAM computes the same sums
+    config.take("implementation");
+    if let Some((key, value)) = config.rest().next() {
+        let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
+        return Err(refusal(PLACE, found).valid("receptive_field, bias, in_channels and out_channels").into());
+    }
+    let needed = taps + usize::from(has_bias);
+    if weights.len() != needed {
+        let found = format!("{} for a receptive field of {taps}", counted(weights.len(), "weight"));
+        return Err(refusal("\"weights\"", found).valid(format!("{needed} weights")).into());
+    }
+    let (response, bias) = weights.split_at(taps);
+    // the newest sample is the last of those that are kept
+    let reversed: Vec<f32> = response.iter().rev().copied().collect();
+    let mut stack = Stack::new("NAM's Linear", name, Spanned::unplaced(1), None, None);
+    let bias = bias.first().map(|bias| tensor(&[1], &[*bias]));
+    stack.push_window(DenseLayer { weight: tensor(&[1, taps], &reversed), bias, activation: None });
+    Ok(stack)
 }
 
 struct Sizes {

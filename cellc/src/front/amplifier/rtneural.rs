@@ -125,7 +125,11 @@ fn add(
         "lstm" => Some(Family::Lstm),
         "gru" => Some(Family::Gru),
         "dense" | "time-distributed-dense" | "activation" => None,
-        _ => return Err(refusal(place, format!("a layer of the type {}", quoted(&kind))).valid(VALID_LAYERS).into()),
+        _ => {
+            let found = refusal(place, format!("a layer of the type {}", quoted(&kind)));
+            let help = "export the network to ONNX in the program that trains it, and compile the .onnx file";
+            return Err(found.valid(VALID_LAYERS).help(help).into());
+        }
     };
     let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
     let activation = activation(layer.take("activation"), place)?;
@@ -162,8 +166,8 @@ fn add(
     match family {
         Some(family) => {
             // the other activations of a cell are not written down, and RTNeural computes no others
-            if !matches!(activation, None | Some(Activation::Tanh)) {
-                let found = format!("the activation of the {kind} is {}", activation.map_or("", |a| a.name()));
+            if !matches!(activation, None | Some(Function::Activation(Activation::Tanh))) {
+                let found = format!("the activation of the {kind} is {}", activation.map_or("", Function::name));
                 return Err(refusal(place, found)
                     .valid("tanh")
                     .help("RTNeural computes tanh whatever the file says")
@@ -183,10 +187,8 @@ fn add(
             if units != inputs {
                 return Err(refusal(place, format!("{units} units after {inputs}")).valid(inputs.to_string()).into());
             }
-            stack.push_activation(
-                activation
-                    .ok_or_else(|| Diagnostics(vec![refusal(place, "an activation layer without an activation")]))?,
-            );
+            let none = || Diagnostics(vec![refusal(place, "an activation layer without an activation")]);
+            activation.ok_or_else(none)?.push(stack);
         }
         None => {
             let shape = |tensor: &Tensor, shape: &[usize], name: &str| {
@@ -203,25 +205,52 @@ fn add(
                 .flat_map(|unit| (0..inputs).map(move |input| kernel.get_f32(input * units + unit)))
                 .collect();
             let weight = Tensor::from_f32(vec![units, inputs], &transposed).expect("as many values");
-            stack.push_dense(DenseLayer { weight, bias: Some(bias.clone()), activation });
+            stack.push_dense(DenseLayer { weight, bias: Some(bias.clone()), activation: None });
+            activation.into_iter().for_each(|function| function.push(stack));
         }
     }
     Ok(units)
 }
 
+/// A function of what a layer gives.
+#[derive(Clone, Copy, PartialEq)]
+enum Function {
+    /// Of each value.
+    Activation(Activation),
+    /// Over all values.
+    Softmax,
+}
+
+impl Function {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Activation(activation) => activation.name(),
+            Self::Softmax => "softmax",
+        }
+    }
+
+    fn push(self, stack: &mut Stack) {
+        match self {
+            Self::Activation(activation) => stack.push_activation(activation),
+            Self::Softmax => stack.push_softmax(),
+        }
+    }
+}
+
 /// What a layer's "activation" says; an empty text is none.
-fn activation(value: Option<Json>, place: &str) -> Result<Option<Activation>, Diagnostic> {
+fn activation(value: Option<Json>, place: &str) -> Result<Option<Function>, Diagnostic> {
     Ok(match value {
         None | Some(Json::Null) => None,
         Some(Json::Text(name)) => match &name[..] {
             "" | "linear" => None,
-            "tanh" => Some(Activation::Tanh),
-            "sigmoid" => Some(Activation::Sigmoid),
-            "relu" => Some(Activation::Relu),
-            "elu" => Some(Activation::Elu { alpha: 1.0 }),
+            "tanh" => Some(Function::Activation(Activation::Tanh)),
+            "sigmoid" => Some(Function::Activation(Activation::Sigmoid)),
+            "relu" => Some(Function::Activation(Activation::Relu)),
+            "elu" => Some(Function::Activation(Activation::Elu { alpha: 1.0 })),
+            "softmax" => Some(Function::Softmax),
             _ => {
                 let found = format!("the activation {}", quoted(&name));
-                return Err(refusal(place, found).valid("tanh, sigmoid, relu, elu, or none"));
+                return Err(refusal(place, found).valid("tanh, sigmoid, relu, elu, softmax, or none"));
             }
         },
         Some(other) => return Err(refusal(place, format!("the activation is {other}")).valid("a name")),

@@ -15,6 +15,17 @@ const RTNEURAL: &str = r#"{"in_shape": [null, null, 1], "in_skip": 1, "in_gain":
     {"type": "gru", "activation": "tanh", "shape": [null, null, 1], "weights": [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9], [1, 2, 3]]]},
     {"type": "dense", "activation": "", "shape": [null, null, 1], "weights": [[[0.5]], [0.25]]}]}"#;
 
+/// An impulse response of three samples, and a bias.
+const LINEAR: &str = r#"{"version": "0.5.4", "architecture": "Linear", "config": {"receptive_field": 3, "bias": true}, "weights": [1, 2, 3, 4], "sample_rate": 48000}"#;
+
+/// A linear model for a control up to 0.5, and an LSTM for more.
+fn container() -> String {
+    format!(
+        r#"{{"version": "0.7.0", "architecture": "SlimmableContainer", "config": {{"submodels": [{{"max_value": 0.5, "model": {LINEAR}}}, {{"max_value": 1, "model": {}}}]}}, "weights": [], "sample_rate": 48000}}"#,
+        nam()
+    )
+}
+
 fn read(text: &str) -> Result<(Model, Diagnostics), String> {
     read_bytes("amp.json", "amp", text.as_bytes()).map_err(|problems| problems.to_string())
 }
@@ -57,7 +68,7 @@ fn what_is_wrong_is_said_with_its_place() {
         rt("\"gru\"", "\"batchnorm\""),
         rt("\"gru\"", "\"lstm\""),
         rt("\"tanh\"", "\"relu\""),
-        rt("\"activation\": \"\"", "\"activation\": \"softmax\""),
+        rt("\"activation\": \"\"", "\"activation\": \"softplus\""),
         rt("\"activation\": \"\"", "\"activation\": \"\", \"groups\": 2"),
         rt("[[1, 2, 3]]", "[[1, 2], [3]]"),
         rt("[[1, 2, 3]]", "[1, 2, 3]"),
@@ -66,6 +77,20 @@ fn what_is_wrong_is_said_with_its_place() {
         rt(", [[7, 8, 9], [1, 2, 3]]", ""),
         rt("[[0.5]]", "[[0.5, 0.5]]"),
         rt("\"layers\"", "\"levels\""),
+        changed(LINEAR, "[1, 2, 3, 4]", "[1, 2, 3]"),
+        changed(LINEAR, "\"bias\": true", "\"bias\": 1"),
+        changed(LINEAR, "\"bias\": true", "\"bias\": true, \"in_channels\": 2"),
+        changed(LINEAR, "\"bias\": true", "\"bias\": true, \"gain\": 2"),
+        changed(&container(), "0.5, \"model\"", "1.5, \"model\""),
+        changed(&container(), "\"max_value\": 1,", "\"max_value\": 0.75,"),
+        changed(&container(), "\"sample_rate\": 48000}}]", "\"sample_rate\": 44100}}]"),
+        changed(
+            &container(),
+            "\"hidden_size\": 1, \"num_layers\": 1}, \"weights\": [0.5, ",
+            "\"hidden_size\": 1, \"num_layers\": 2}, \"weights\": [",
+        ),
+        changed(&container(), "\"weights\": [], ", "\"weights\": [1], "),
+        changed(&container(), "{\"submodels\"", "{\"level\": 1, \"submodels\""),
         read("[1, 2]").expect_err("a list"),
     ];
     insta::assert_snapshot!(said.join("\n"));
@@ -112,4 +137,51 @@ fn gains_are_those_of_a_mixer() {
     for (decibels, gain) in [(0.0, 1.0), (20.0, 10.0), (-20.0, 0.1), (-90.0, 0.0), (-1000.0, 0.0)] {
         assert_eq!(rtneural::factor(decibels), gain);
     }
+}
+
+/// What the model in a text gives for samples, by the reference.
+fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
+    let (model, _) = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut variables = crate::reference::initial_variables(&model);
+    let step = |&sample: &f64| {
+        let step = crate::reference::reference(&model, &[vec![sample]], &variables);
+        variables = step.variables;
+        step.results[0][0]
+    };
+    samples.iter().map(step).collect()
+}
+
+#[test]
+fn linear_is_the_impulse_response_and_the_bias() {
+    assert_eq!(computed(LINEAR, &[1.0, 0.0, 0.0, 0.0, 2.0, 1.0]), [5.0, 6.0, 7.0, 4.0, 6.0, 9.0]);
+    let one = LINEAR.replace("3, \"bias\": true", "1, \"bias\": false").replace("[1, 2, 3, 4]", "[2]");
+    assert_eq!(computed(&one, &[1.0, -2.0]), [2.0, -4.0]);
+}
+
+#[test]
+fn the_largest_model_of_a_container_is_compiled() {
+    let samples = [0.5, -0.25, 1.0];
+    assert_eq!(computed(&container(), &samples), computed(&nam(), &samples));
+    let (model, warnings) = read(&container()).unwrap();
+    assert_eq!(warnings.to_string(), "");
+    let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
+    assert!(cell.ledger.iter().any(|entry| entry.taken.contains("the last of 2 submodels")), "{:?}", cell.ledger);
+}
+
+#[test]
+fn softmax_is_over_the_units_of_a_layer() {
+    let dense = |weights: &str, units: usize| {
+        format!(r#"{{"type": "dense", "activation": "softmax", "shape": [null, {units}], "weights": {weights}}}"#)
+    };
+    let text = format!(
+        r#"{{"in_shape": [null, 1], "layers": [{}, {{"type": "activation", "activation": "softmax", "shape": [null, 2]}}]}}"#,
+        dense("[[[1, -1]], [0, 0.5]]", 2)
+    );
+    let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let softmax = |v: [f64; 2]| v.map(|x| x.exp() / (v[0].exp() + v[1].exp()));
+    let got = crate::reference::reference(&model, &[vec![0.75]], &[]).results.remove(0);
+    let want = softmax(softmax([0.75, -0.25]));
+    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12), "{got:?} is not {want:?}");
 }

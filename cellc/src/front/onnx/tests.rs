@@ -1167,9 +1167,9 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert_eq!(computed(&integer_product([1, -100, 7], -1000, f32_of), x), [26143.0]);
     // integers in between are exact, as 3 * 255 * 127 - 16000000 is
     assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
-    // beyond 2^24 only floating point may follow
+    // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing here
     let said = validate(&read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0, &Options::default());
     let said = said.expect_err("too large").to_string();
     assert!(said.contains("i32 from 16774705 to 16779295"), "{said}");
-    assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_664.0]);
+    assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_663.0]);
 }
