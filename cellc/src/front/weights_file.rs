@@ -54,7 +54,11 @@ impl Keys {
 /// # Errors
 /// Everything that is missing, or contradicts the file.
 pub fn read(path: &Path, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
-    let file = super::safetensors::read(path)?;
+    layers(&super::safetensors::read(path)?, keys, wording)
+}
+
+/// The layers of a file of PyTorch's weights in any format, as [`read`].
+pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
             Family::Rnn => "torch.nn.RNN",
@@ -63,7 +67,7 @@ pub fn read(path: &Path, keys: Keys, wording: Wording) -> Result<(Model, Diagnos
         };
         Some(Declared::new(family, declared_by, Spanned::unplaced(family.name().to_owned()), hidden, input))
     };
-    let (declared, left) = declare(&file, keys, wording, base)?;
+    let (declared, left) = declare(file, keys, wording, base)?;
     let mut problems = declared.problems(wording);
     if problems.has_errors() {
         return Err(problems);

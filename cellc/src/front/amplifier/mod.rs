@@ -9,11 +9,15 @@ mod rtneural;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "read-safetensors")]
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::bounded::{self, Limit};
 use super::keys::Spanned;
 use super::long_texts::LONGEST;
+#[cfg(feature = "read-safetensors")]
+use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
@@ -31,19 +35,42 @@ struct Found {
     warnings: Diagnostics,
 }
 
+/// The bytes of a file of JSON.
+fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let shown = quoted(&path.to_string_lossy());
+    let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
+    bounded::read(path, &LIMIT).map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
+}
+
 /// Reads an amplifier model. The second part of what is returned holds the warnings.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
 pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
-    let shown = quoted(&path.to_string_lossy());
-    let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
-    let unreadable = |error| refused(format!("cannot read {shown}: {error}")).cause(error);
-    let bytes = bounded::read(path, &LIMIT).map_err(unreadable)?;
+    let bytes = read_file(path)?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let (mut model, warnings) = read_bytes(&path.to_string_lossy(), &name, &bytes)?;
     model.files.push(input_file(file_name(path), &bytes));
     Ok((model, warnings))
+}
+
+/// Reads PyTorch's weights as JSON: an object of a `state_dict`'s tensors by name, each as lists of numbers.
+///
+/// # Errors
+/// Everything that is wrong with the file.
+#[cfg(feature = "read-safetensors")]
+pub(super) fn read_state_dict(path: &Path) -> Result<TensorFile, Diagnostics> {
+    let bytes = read_file(path)?;
+    let shown = path.to_string_lossy().into_owned();
+    let Some(object) = Object::of(json::parse(&shown, &bytes)?) else {
+        return Err(Diagnostic::error(Origin::Unknown, "the JSON is no object of tensors").into());
+    };
+    let mut tensors = BTreeMap::new();
+    for (name, value) in object.rest() {
+        let tensor = value.tensor(&format!("{}, {}", quoted(&shown), quoted(&name)))?;
+        tensors.insert(name, tensor);
+    }
+    Ok(TensorFile::new(shown, input_file(file_name(path), &bytes), tensors))
 }
 
 /// The model in the text of a file; `name` is what generated code calls it.

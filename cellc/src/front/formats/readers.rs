@@ -116,6 +116,36 @@ const SAFETENSORS: Format = Format {
     read: |_, _| Err(absent("safetensors")),
 };
 
+/// PyTorch's weights as JSON: tensors by name, as a `state_dict` has them.
+const STATE_DICT: Format = Format {
+    name: "PyTorch's weights as JSON (.json)",
+    endings: &[],
+    is: |content, _| matches!(content, Content::Json(keys) if is_state_dict(keys)),
+    is_model: |content, _| Ok(matches!(content, Content::Json(keys) if is_state_dict(keys))),
+    weights_apart: false,
+    weights_alone: true,
+    #[cfg(all(feature = "read-safetensors", feature = "json"))]
+    read: |path, options| {
+        let file = amplifier::read_state_dict(path)?;
+        weights_file::layers(&file, options.keys.clone(), options.wording)
+    },
+    #[cfg(not(all(feature = "read-safetensors", feature = "json")))]
+    read: |path, _| {
+        let path = crate::diagnostic::quoted(&path.to_string_lossy());
+        let help =
+            "compile it by the command cellc, or by cellc::Builder with cellc's features `json` and `safetensors`";
+        Err(not_read(&format!("{path} is a file of PyTorch's weights as JSON, which is not read here"), help))
+    },
+};
+
+/// Whether these are names that PyTorch gives the weights of recurrent layers.
+fn is_state_dict(keys: &[String]) -> bool {
+    let own = |key: &String| {
+        key.rsplit('.').next().is_some_and(|own| own.starts_with("weight_ih") || own.starts_with("weight_hh"))
+    };
+    keys.iter().any(own)
+}
+
 /// A model of an amplifier: `.nam`, or the `.json` of RTNeural and AIDA-X.
 const AMPLIFIER: Format = Format {
     name: "Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json)",
@@ -139,7 +169,7 @@ const AMPLIFIER: Format = Format {
 };
 
 /// Every format that is read.
-pub(super) static FORMATS: [Format; 4] = [OPENVINO, ONNX, AMPLIFIER, SAFETENSORS];
+pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER, SAFETENSORS];
 
 #[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors")))]
 fn absent(feature: &str) -> Diagnostics {

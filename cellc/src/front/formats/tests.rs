@@ -247,6 +247,32 @@ fn weights_beside_a_file_that_has_its_own_are_refused() {
     assert!(recognise(&files.with("a.xml", "<net>")).unwrap().weights_apart);
 }
 
+/// A `state_dict` whose tensors were written as lists.
+#[cfg(all(feature = "read-safetensors", feature = "json"))]
+#[test]
+fn pytorchs_weights_may_be_json() {
+    use crate::front::keys::{Key, KeyValue, Keys};
+
+    let files = Files::new();
+    let text = r#"{"rec.weight_ih_l0": [[1], [2], [3], [4]], "rec.weight_hh_l0": [[1], [1], [1], [1]], "rec.bias_ih_l0": [0, 0, 0, 0],
+        "rec.bias_hh_l0": [0, 0, 0, 0], "lin.weight": [[0.5]], "lin.bias": [0.25]}"#;
+    let path = files.with("weights.json", text);
+    assert!(recognise(&path).unwrap().weights_alone);
+    let mut options = ReadOptions::default();
+    let said = read(&path, &options).unwrap_err().to_string();
+    assert!(said.contains("(--head lin); an LSTM of 1 unit") && said.contains("(--cell lstm --prefix rec)"), "{said}");
+    let mut keys = Keys::default();
+    for (key, text) in [(Key::Cell, "lstm"), (Key::Prefix, "rec"), (Key::Head, "lin")] {
+        keys.add(key, Some(KeyValue::parse(key, text).expect("a value of the key")));
+    }
+    options.keys = keys;
+    let (model, problems) = read(&path, &options).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(problems.to_string(), "");
+    assert!(model.nodes.iter().any(|node| matches!(node.op, crate::model::Op::Cell(_))));
+    let other = files.with("other.json", text.replace("[0.25]", "\"a\""));
+    assert!(read(&other, &options).unwrap_err().to_string().contains("lin.bias"));
+}
+
 #[test]
 fn names_are_quoted_for_shell_and_python() {
     let files = Files::new();

@@ -103,6 +103,13 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
 }
 
 impl TensorFile {
+    /// The tensors of a file in another format, without metadata. `shown`: the file as the user named it.
+    #[cfg(feature = "json")]
+    pub(super) fn new(shown: String, file: InputFile, tensors: BTreeMap<String, Tensor>) -> Self {
+        let tensors = tensors.into_iter().map(|(name, tensor)| (name, Ok(tensor))).collect();
+        Self { shown, file, metadata: BTreeMap::new(), tensors }
+    }
+
     /// A tensor, if there is one of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)?.as_ref().ok()
