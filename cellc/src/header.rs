@@ -22,8 +22,24 @@ const COLUMNS: usize = 110;
 const NOT_FINITE: &str = "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
                           and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.";
 
+/// What [`NOT_FINITE`] does not hold for: operations that choose elements by their order.
+const UNORDERED: &str = "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
+
+/// What [`NOT_FINITE`] does not hold for: powers.
+const POWERS: &str = "Exception: a power of an infinity, of a zero of either sign or of -1, where the exponent is negative, \
+                      infinite or not a whole number, may be NaN or have the other sign.";
+
 /// The products of a step above which its bound is not worked out: some seconds.
 const MOST_WORK: usize = 1 << 30;
+
+/// The exceptions to [`NOT_FINITE`] that a model has.
+pub(crate) fn not_finite_exceptions(model: &ValidModel) -> Vec<&'static str> {
+    let nodes = model.all_nodes();
+    let has = |is: fn(&ValidNode) -> bool| nodes.iter().any(|node| is(node));
+    let chooses = has(|node| matches!(node.op, ValidOp::TopK(_))).then_some(UNORDERED);
+    let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
+    chooses.into_iter().chain(powers).collect()
+}
 
 /// What an attribute of the input was taken to mean.
 fn ledger_line(entry: &LedgerEntry) -> String {
@@ -128,6 +144,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     lines.extend(integers(model, options));
     lines.push(denormals(options).to_string());
     lines.push(NOT_FINITE.to_owned());
+    lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());
     let losses = Loss::of(model, options);

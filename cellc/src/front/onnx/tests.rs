@@ -1173,3 +1173,22 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert!(said.contains("i32 from 16774705 to 16779295"), "{said}");
     assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_663.0]);
 }
+
+/// The promise about NaN and infinities, which the comment of a generated file makes, names the operators that break it.
+#[cfg(feature = "builder")]
+#[test]
+fn operators_that_do_not_keep_nan_are_named_in_the_header() {
+    let exceptions = |graph: Vec<u8>| {
+        let (model, _) = read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        crate::header::not_finite_exceptions(&valid).concat()
+    };
+    let of = |operator: &str, inputs: &[&str], rest: &[u8]| {
+        let w = [int(1, 1), int(2, 1), long(8, b"w"), long(4, &floats(&[-0.5]))].concat();
+        let node = long(1, &node(operator, inputs, "y", rest));
+        exceptions([node, long(5, &w), long(11, &value("x", 3)), long(12, &[long(1, b"y")].concat())].concat())
+    };
+    assert_eq!(of("Relu", &["x"], &[]), "");
+    assert!(of("ArgMax", &["x"], &[]).contains("ArgMax and ArgMin put a NaN behind all numbers"));
+    assert!(of("Pow", &["x", "w"], &[]).contains("a power of an infinity"));
+}
