@@ -48,6 +48,8 @@ mod reference;
 #[cfg(feature = "cli")]
 mod report;
 mod summary;
+#[cfg(feature = "builder")]
+mod temporary;
 #[cfg(feature = "cli")]
 mod timing;
 mod validate;

@@ -46,10 +46,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("free_run", &["bound", "free_run", "kernel", "model", "options", "pack", "random", "reference"]),
     ("estimate", &["arch", "emit", "estimate", "kernel", "model", "pack", "plan"]),
-    ("report", &["arch", "compile", "estimate", "kernel", "model", "options", "plan", "report"]),
+    ("report", &["arch", "compile", "estimate", "kernel", "model", "options", "plan", "report", "temporary"]),
     ("interface", &["diagnostic", "emit", "interface", "kernel", "lower", "model"]),
     ("timing", &["arch", "model", "timing"]),
-    ("harness", &["compile", "diagnostic", "emit", "evaluate", "harness", "kernel", "model", "options"]),
+    ("harness", &["compile", "diagnostic", "emit", "evaluate", "harness", "kernel", "model", "options", "temporary"]),
+    ("temporary", &["temporary"]),
     ("emit", &["arch", "emit", "kernel", "options", "pack"]),
 ];
 

@@ -6,7 +6,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::files;
+use crate::temporary;
 
 /// Removes the temporary files once a signal arrives; then the signal ends the process as usual.
 pub(super) fn watch() {
@@ -14,7 +14,7 @@ pub(super) fn watch() {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            files::remove_all();
+            temporary::remove_all();
             _ = emulate_default_handler(signal);
         }
     });

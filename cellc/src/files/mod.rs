@@ -1,7 +1,6 @@
 //! Output files: written completely or not at all.
 
 mod place;
-mod temporary;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,12 +12,8 @@ use crate::Error;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::INTERFACE;
 use crate::front::bounded::{self, Limit};
+use crate::temporary::{self, Unfinished};
 pub use place::Place;
-#[cfg(feature = "cli")]
-pub use temporary::TemporaryFolder;
-use temporary::Unfinished;
-#[cfg(all(feature = "cli", unix))]
-pub use temporary::remove_all;
 
 /// Limit for the file that is common to all models, where one exists.
 const INTERFACE_LIMIT: Limit = Limit { what: "the common interface", bytes: 1 << 20 };

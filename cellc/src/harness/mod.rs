@@ -22,9 +22,9 @@ use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
-use crate::files::TemporaryFolder;
 use crate::kernel::Element;
 use crate::options::Language;
+use crate::temporary::TemporaryFolder;
 pub use numbers::Numbers;
 #[cfg(feature = "internals")]
 pub use toolchain::run_all;

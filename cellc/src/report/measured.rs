@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
-use crate::files::TemporaryFolder;
 use crate::options::Language;
+use crate::temporary::TemporaryFolder;
 
 /// The flags that are measured with.
 const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-fcallgraph-info=su", "-c"];

@@ -24,13 +24,13 @@ const LOCK: &str = ".cellc-lock";
 static PRESENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Locks the list of temporary paths. A signal waits as long as the list is locked.
-pub(super) fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+pub(crate) fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes every temporary file and folder of this process, which must not make others.
 #[cfg(all(feature = "cli", unix))]
-pub fn remove_all() {
+pub(crate) fn remove_all() {
     // Compilers that are still running may add files to a folder while it is being removed.
     const ATTEMPTS: usize = 20;
     let mut present = present();
@@ -56,7 +56,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// A file under a temporary name. It is removed unless it is renamed.
-pub(super) struct Unfinished {
+pub(crate) struct Unfinished {
     path: PathBuf,
     /// Holds the lock.
     file: File,
@@ -64,7 +64,7 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// Creates an empty file in `folder` that nobody else has.
-    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         loop {
             // Locked: a signal must find the file in the list.
             let mut present = present();
@@ -86,7 +86,7 @@ impl Unfinished {
     }
 
     /// Creates a file in `folder` with these bytes, and with the permissions of `like` if it exists.
-    pub(super) fn write(folder: &Path, like: &Path, bytes: &[u8]) -> io::Result<Self> {
+    pub(crate) fn write(folder: &Path, like: &Path, bytes: &[u8]) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
         #[cfg(unix)]
         if let Ok(metadata) = fs::metadata(like) {
@@ -100,7 +100,7 @@ impl Unfinished {
     }
 
     /// A second name for the file at `path`, or a copy of it, in the same folder.
-    pub(super) fn copy(folder: &Path, path: &Path) -> io::Result<Self> {
+    pub(crate) fn copy(folder: &Path, path: &Path) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
         // The lock is lost with the first file: until the rename, the copy looks like a stale file.
         fs::remove_file(&unfinished.path)?;
@@ -111,7 +111,7 @@ impl Unfinished {
     }
 
     /// Renames the file. The caller holds the list of temporary paths.
-    pub(super) fn rename(&self, present: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
+    pub(crate) fn rename(&self, present: &mut BTreeSet<PathBuf>, to: &Path) -> io::Result<()> {
         fs::rename(&self.path, to)?;
         present.remove(&self.path);
         Ok(())
@@ -148,7 +148,7 @@ fn is_temporary(name: &str) -> bool {
 }
 
 /// Removes the temporary files that killed processes left in a folder.
-pub(super) fn remove_stale_files(folder: &Path) {
+pub(crate) fn remove_stale_files(folder: &Path) {
     for path in entries(folder, is_temporary) {
         let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
         if is_file && is_abandoned(&path) {
@@ -174,7 +174,7 @@ fn entries(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 /// A temporary folder, removed when dropped.
 #[cfg(feature = "cli")]
 #[derive(Debug)]
-pub struct TemporaryFolder {
+pub(crate) struct TemporaryFolder {
     folder: tempfile::TempDir,
     /// Holds the lock.
     _lock: File,
@@ -186,7 +186,7 @@ impl TemporaryFolder {
     ///
     /// # Errors
     /// If no folder can be made.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         remove_stale_folders(&std::env::temp_dir());
         loop {
             let mut present = present();
@@ -203,7 +203,7 @@ impl TemporaryFolder {
     }
 
     /// The folder's path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
