@@ -46,6 +46,7 @@ pub(crate) fn remove_all() {
 }
 
 /// Removes a file or a folder, if it exists.
+#[cfg(all(feature = "cli", unix))]
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
