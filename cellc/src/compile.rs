@@ -33,6 +33,9 @@ pub struct Compilation {
     /// The comment at the top of the output, by line.
     #[cfg(feature = "builder")]
     pub header: Vec<String>,
+    /// The worst-case error of a step.
+    #[cfg(feature = "builder")]
+    pub bounds: header::Bounds,
     /// What the activations are off by, by line, where less than the default was asked for.
     #[cfg(feature = "builder")]
     pub activations: Vec<String>,
@@ -66,10 +69,14 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
     let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.threads == Threads::Two;
     let interface = Interface::new(&model, &program, name, pool);
+    #[cfg(feature = "builder")]
+    let bounds = header::Bounds::new(&model, &plan, options, &interface);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
-        header: header::lines(&model, &plan, options, &interface),
+        header: [header::lines(&model, &plan, options, &interface), header::bounds(&bounds, &interface, None)].concat(),
+        #[cfg(feature = "builder")]
+        bounds,
         #[cfg(feature = "builder")]
         activations: header::activations(&model, plan.accuracy),
         #[cfg(feature = "builder")]
@@ -123,6 +130,10 @@ impl Compilation {
         let best = self.program.body(self.program.bodies.len() - 1);
         let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
         let found = free_run::measure(&self.model, best, &self.options);
+        // what was seen says which bounds are of use
+        let known = header::bounds(&self.bounds, &self.interface, None).len();
+        self.header.truncate(self.header.len() - known);
+        self.header.extend(header::bounds(&self.bounds, &self.interface, found.as_ref()));
         self.header.extend(header::free_run(&self.model, &self.options, &self.interface, found.as_ref(), fused));
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::bound::{self, states};
+use crate::bound::{self, Seen, states};
 use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
 use crate::model::ValidModel;
 use crate::options::{Arithmetic, Options, Products, Range};
@@ -28,7 +28,8 @@ const FEWEST: usize = 8;
 /// What was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FreeRun {
-    /// Calls of a step.
+    /// Calls of a step; 0 where generated code was not run: then the results hold values of the
+    /// reference alone.
     pub(crate) steps: usize,
     /// By result.
     pub(crate) results: Vec<Gathered>,
@@ -41,22 +42,44 @@ pub(crate) struct FreeRun {
 pub(crate) struct Gathered {
     /// The largest distance from the reference, which runs on its own states.
     pub(crate) error: f64,
-    /// The largest magnitude of the reference.
-    pub(crate) largest: f64,
+    /// The least of 0 and the values of the reference.
+    low: f64,
+    /// The largest of 0 and the values of the reference.
+    high: f64,
     /// The sum of the squares of all distances, and how many there are.
     squares: f64,
     count: usize,
+    /// The sum of the squares of the reference.
+    power: f64,
 }
 
 impl Gathered {
     /// Adds a value that is so far from the reference's.
     pub(crate) fn add(&mut self, exact: f64, error: f64) {
         if exact.is_finite() {
-            self.largest = self.largest.max(exact.abs());
+            (self.low, self.high) = (self.low.min(exact), self.high.max(exact));
+            self.power += exact * exact;
         }
         self.error = if error.is_nan() { f64::INFINITY } else { self.error.max(error) };
         self.squares += error * error;
         self.count += 1;
+    }
+
+    /// The largest magnitude of the reference.
+    pub(crate) fn largest(&self) -> f64 {
+        self.high.max(-self.low)
+    }
+
+    /// The power of the reference over that of the distances, in decibels; infinite where they are
+    /// equal.
+    #[cfg(feature = "cli")]
+    pub(crate) fn snr(&self) -> f64 {
+        10.0 * (self.power / self.squares).log10()
+    }
+
+    /// What the steps showed of the result; none of them means that the reference alone was run.
+    pub(crate) fn seen(&self, steps: usize) -> Seen {
+        Seen { low: self.low, high: self.high, error: (steps > 0).then_some(self.error) }
     }
 
     /// The root of the mean square of the distances.
@@ -127,9 +150,14 @@ impl IntegerRuns {
         Self { memory: RefCell::default(), runs }
     }
 
-    /// A step of each, with all Parameters of the exact one and what that leaves.
-    pub(crate) fn step(&mut self, model: &ValidModel, parameters: &[Vec<f64>], exact: &Outcome<f64>) {
+    /// A step of each, with all Parameters of the exact one and what that leaves. A fresh step has
+    /// no state of the one before.
+    pub(crate) fn step(&mut self, model: &ValidModel, parameters: &[Vec<f64>], exact: &Outcome<f64>, fresh: bool) {
         for run in &mut self.runs {
+            if fresh {
+                run.states.clear();
+                run.variables = initial_variables(model);
+            }
             let mut given = parameters.to_vec();
             for (pair, state) in model.states.iter().zip(&run.states) {
                 given[pair.parameter].clone_from(state);
@@ -204,23 +232,36 @@ impl<'a> Drawn<'a> {
 }
 
 /// Runs steps and those of the float64 reference, each on its own states, from the initial ones: of the interpreter, or, where matrices are
-/// multiplied as integers, of the reference of these. `None` where that is too much work, or weights are given at run time.
+/// multiplied as integers, of the reference of these. Where that is too much work, the reference
+/// alone takes one step. `None` where that is too much
+/// work, or weights are given at run time.
 pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
     let products = &options.products();
-    let drawn = Drawn::new(model, options.range);
+    let mut drawn = Drawn::new(model, options.range);
     if parts(model, products).is_empty() {
-        let steps = steps(STEPS, MOST_WORK, work(body))?;
-        return Some(FreeRun { steps, results: of_program(model, body, steps, drawn), parts: Vec::new() });
+        if let Some(steps) = steps(STEPS, MOST_WORK, work(body)) {
+            return Some(FreeRun { steps, results: of_program(model, body, steps, drawn), parts: Vec::new() });
+        }
+    } else {
+        let mut runs = IntegerRuns::new(model, products);
+        let work = bound::work(model).saturating_mul(runs.runs.len() + 1);
+        if let Some(steps) = steps(INTEGER_STEPS, MOST_PRODUCTS, work) {
+            of_integers(&mut runs, steps, drawn);
+            let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
+            let parts = runs.parts().map(|(part, found)| (part.clone(), results(found))).collect();
+            return Some(FreeRun { steps, results: results(runs.whole()), parts });
+        }
     }
-    let mut runs = IntegerRuns::new(model, products);
-    let steps = steps(INTEGER_STEPS, MOST_PRODUCTS, bound::work(model).saturating_mul(runs.runs.len() + 1))?;
-    of_integers(&mut runs, steps, drawn);
-    let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
-    let parts = runs.parts().map(|(part, found)| (part.clone(), results(found))).collect();
-    Some(FreeRun { steps, results: results(runs.whole()), parts })
+    (bound::work(model) <= MOST_PRODUCTS).then(|| {
+        let mut results = vec![Gathered::default(); model.results.len()];
+        for (gathered, exact) in results.iter_mut().zip(&drawn.step().results) {
+            exact.iter().for_each(|exact| gathered.add(*exact, 0.0));
+        }
+        FreeRun { steps: 0, results, parts: Vec::new() }
+    })
 }
 
 /// At most `wanted` steps that each take so much of what may be done.
@@ -229,9 +270,9 @@ fn steps(wanted: usize, most: usize, each: usize) -> Option<usize> {
 }
 
 fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: Drawn<'_>) {
-    for _ in 0..steps {
+    for step in 0..steps {
         let exact = drawn.step();
-        runs.step(drawn.model, &drawn.parameters, &exact);
+        runs.step(drawn.model, &drawn.parameters, &exact, step == 0);
     }
 }
 

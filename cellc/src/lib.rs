@@ -85,7 +85,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile diagnostic emit encoding estimate files front harness
+        arch bound compile diagnostic emit encoding estimate files front harness header
         kernel model pack plan random reference report timing validate
     }
 }

@@ -6,6 +6,7 @@ use cellc::internals::compile::Compilation;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
+use cellc::internals::header::Bounds;
 use cellc::internals::kernel::{
     Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt,
     Tiles, Type, Var, Walk, WindowId, verify,
@@ -414,6 +415,7 @@ pub fn subject(name: &str) -> Subject {
         packed,
         interface,
         header,
+        bounds: Bounds::default(),
         activations,
         estimate,
         summary,

@@ -1208,6 +1208,65 @@ fn check_holds_the_generated_code_to_its_bound() {
     assert!(place.files().is_empty());
 }
 
+/// A file that holds many steps is checked step by step, and what was recorded beside it is
+/// compared.
+#[test]
+fn check_compares_recordings_step_by_step() {
+    let place = Place::new();
+    let gru = model("stacked_gru_open");
+    fs::create_dir(place.path("in")).unwrap();
+    for name in ["case.json", "r0_in0.bin", "r0_in1.bin", "r1_in0.bin", "r1_in1.bin"] {
+        fs::copy(corpus("stacked_gru_open").join(name), place.path("in").join(name)).unwrap();
+    }
+    place.cellc(arguments!["run", gru, "--inputs", "in", "--outputs", "in", "--emit=c", "--isa=generic"]).succeeded();
+    let check = |more: &[&str]| {
+        let arguments = ["check", gru.to_str().unwrap(), "--emit=c", "--isa=generic"];
+        place.cellc([&arguments[..], more].concat())
+    };
+    let steps = |folder: &str, calls: &[usize]| -> usize {
+        let len = |call: &usize| fs::metadata(place.path(format!("{folder}/r{call}_in0.bin"))).unwrap().len();
+        calls.iter().map(|call| len(call) as usize / 16).sum()
+    };
+    let (all, first) = (steps("in", &[0, 1]), steps("in", &[0]));
+    assert!(first > 1 && all > first);
+    let said = check(&["--inputs", "in", "--threshold=0.1"]).succeeded().stdout.clone();
+    for words in [
+        format!("{all} steps of"),
+        "y [1, 1, 4]".to_owned(),
+        "against the recording".to_owned(),
+        format!("arg max differs                      0 of {all}\n"),
+        format!("on the other side of 0.1           0 of {}\n", 4 * all),
+        "every error is within its bound".to_owned(),
+    ] {
+        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeeze(&said).contains(&squeeze(&words)), "no {words:?} in\n{said}");
+    }
+    // the state of a call is its own, and known after its last step: two layers of two calls
+    assert!(said.contains(" 0 of 4\n"), "{said}");
+
+    // one file, without the state; a recording that is not of it
+    let one =
+        check(&["--inputs", "in/r0_in0.bin", "--output", "y=in/r0_out0.npy", "--json"]).succeeded().stdout.clone();
+    let found: serde_json::Value = serde_json::from_str(&one).unwrap();
+    assert_eq!((found["steps"].as_u64(), found["passed"].as_bool()), (Some(first as u64), Some(true)));
+    let recording = &found["arithmetics"][0]["outputs"][0]["recording"];
+    assert_eq!(recording["rows"].as_u64(), Some(first as u64));
+    assert!(recording["error"].as_f64().unwrap() >= 0.0 && recording["cosine"].as_f64().unwrap() > 0.5, "{one}");
+    check(&["--input", "x=in/r0_in0.bin", "--output", "y=in/r0_out1.npy"]).failed(1, &["its shape is", "for each of"]);
+    check(&["--output", "y=in/r0_out0.npy"]).failed(2, &["add --input"]);
+    // what is too far fails, with its name
+    let far = check(&["--inputs", "in", "--max-error=1e-9"]);
+    assert_eq!(far.status, Some(1), "{}", far.stderr);
+    assert!(far.stdout.contains("the largest error of y, ") && far.stdout.contains("is above --max-error 1e-9"));
+    let all = check(&["--inputs", "in", "--arithmetic=all", "--max-error=0.1"]).succeeded().stdout.clone();
+    for words in
+        ["from the recording", "int16", "int8x16", "int8 ", "flash, bytes", "no error is above --max-error 1e-1"]
+    {
+        assert!(all.contains(words), "no {words:?} in\n{all}");
+    }
+    place.cellc(arguments![gru, "--arithmetic=all"]).failed(2, &["cellc check"]);
+}
+
 #[test]
 fn check_takes_models_of_every_form() {
     let place = Place::new();

@@ -188,16 +188,17 @@ pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> 
     (definition.error)(parameters, accuracy, fused)
 }
 
-/// The largest error of the expansion for arguments of at most this magnitude.
-pub(crate) fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64) -> f64 {
-    let Image { low, high, least, most, .. } = image(activation, magnitude);
+/// The largest error of the expansion for arguments of at most this magnitude, of which `image`
+/// says what values they have.
+pub(crate) fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64, image: &Image) -> f64 {
+    let Image { low, high, least, most, .. } = *image;
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
     // a limit is approached, or met without error: the spacing is that below it
     let value = if value < limit { value } else { limit * (1.0 - U) };
     error(activation, accuracy, fused).within(magnitude, value)
 }
 
-/// What an exact activation makes of the arguments `-magnitude..=magnitude`.
+/// What an exact activation makes of a range of arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Image {
     /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
@@ -226,6 +227,41 @@ pub(crate) fn image(activation: Activation, magnitude: f64) -> Image {
     let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
     let (definition, parameters) = definition(activation);
     (definition.image)(parameters, magnitude, ends)
+}
+
+/// What the exact activation makes of the arguments `low..=high`: tighter than [`image`] where the
+/// range is not symmetric.
+pub(crate) fn image_between(activation: Activation, low: f64, high: f64) -> Image {
+    use Activation as A;
+    let all = image(activation, low.abs().max(high.abs()));
+    // the argument nearest to 0
+    let near = low.max(-high).max(0.0);
+    // 1 / cosh(v)^2
+    let squared_sech = |v: f64| 4.0 * (-2.0 * v).exp() / (1.0 + (-2.0 * v).exp()).powi(2);
+    let below_zero = |slope: f64| match (low < 0.0, high > 0.0) {
+        (true, true) => slope.max(1.0),
+        (true, false) => slope,
+        (false, _) => 1.0,
+    };
+    let ends = [low, high].map(|v| exact(activation, v));
+    let slope = match activation {
+        A::Relu => below_zero(0.0),
+        A::LeakyRelu { alpha } if alpha >= 0.0 => below_zero(alpha.into()),
+        A::Elu { alpha } if alpha >= 0.0 => below_zero(f64::from(alpha) * high.min(0.0).exp()),
+        A::Sigmoid => 0.25 * squared_sech(near / 2.0),
+        A::Tanh => squared_sech(near),
+        A::ScaledTanh { alpha, beta } => {
+            let [alpha, beta] = [alpha, beta].map(|v| f64::from(v.abs()));
+            alpha * beta * squared_sech(beta * near)
+        }
+        A::HardSigmoid { .. } if ends[0] == ends[1] => 0.0,
+        A::Softsign => (1.0 + near).powi(-2),
+        A::Softplus => exact(A::Sigmoid, high),
+        A::Erf => all.slope * (-near * near).exp(),
+        A::HardSigmoid { .. } | A::Affine { .. } | A::Floor | A::Round | A::Truncate => all.slope,
+        _ => return all,
+    };
+    Image { slope, low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), ..all }
 }
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.

@@ -3,7 +3,7 @@
 //! A dense sample by default. Over every finite f32, which takes long, all that are measured or the one that is named:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
-use super::{FunctionBuilder, error, exact, expand, image, own_error, scaled_tanh, spacing};
+use super::{FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing};
 use crate::kernel::{self, Function, evaluate};
 use crate::model::Activation;
 use crate::options::Accuracy;
@@ -445,7 +445,7 @@ fn images_hold() {
                 assert!((y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(), "{activation} at {}", x[0]);
             }
             for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-                let own = own_error(activation, accuracy, fused, wide);
+                let own = own_error(activation, accuracy, fused, wide, &image);
                 for (value, y) in values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points])) {
                     assert!((f64::from(y) - value).abs() <= own, "{activation} of {magnitude}: {own:e}");
                 }
@@ -453,6 +453,37 @@ fn images_hold() {
         }
     }
     assert_eq!(image(Activation::Log, 5.0).high, 5.0_f64.ln());
+}
+
+/// A range that is not symmetric has the slope, the values and the error of its own arguments.
+#[test]
+fn images_between_hold() {
+    let ends = [-40.0_f32, -5.0, -1.0, -0.2, 0.0, 0.3, 1.0, 2.5, 30.0];
+    let ranges = ends.iter().enumerate().flat_map(|(i, low)| ends[i..].iter().map(|high| (*low, *high)));
+    for (low, high) in ranges {
+        let points: Vec<f32> = (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
+        for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
+            let image = image_between(activation, low.into(), high.into());
+            let wide = f64::from(low.abs().max(high.abs()));
+            let values: Vec<f64> = points.iter().map(|&x| exact(activation, f64::from(x))).collect();
+            let holds = |v: &f64| image.low <= *v && *v <= image.high;
+            assert!(values.iter().all(holds), "{activation} of {low}..{high}: {image:?}");
+            for (x, y) in points.windows(2).zip(values.windows(2)) {
+                let most = image.slope * f64::from(x[1] - x[0]) * (1.0 + 1e-6) + image.jump;
+                assert!((y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(), "{activation} at {}: {image:?}", x[0]);
+            }
+            for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
+                let own = own_error(activation, accuracy, fused, wide, &image);
+                for (value, y) in values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points])) {
+                    assert!((f64::from(y) - value).abs() <= own, "{activation} of {low}..{high}: {own:e}");
+                }
+            }
+        }
+    }
+    // far from 0 these hardly pass on an error
+    for (activation, slope) in [(Activation::Tanh, 1e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)] {
+        assert!(image_between(activation, -7.0, -4.0).slope <= slope, "{activation}");
+    }
 }
 
 /// An expansion is one function of one argument with the activation's own name, words apart.

@@ -1,13 +1,15 @@
 //! The analysis at one input: what is exact goes beside what is known of the computed values.
 //!
-//! Where a model decides, by a comparison, a rounding or the best of some elements, the exact values say what is right, and the errors whether
+//! So ranges are no wider than errors: activations pass errors on with the slope where the value
+//! is, quotients have one divisor. Where a model decides, by a comparison, a rounding or the best
+//! of some elements, the exact values say what is right, and the errors whether
 //! generated code may decide otherwise. Where it may, the bound covers both.
 
 use super::ErrorAnalysis;
 use super::value::Value;
 use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
-use crate::reference::{self, FLOAT64, Float64, order, place_of};
+use crate::reference::{self, FLOAT64, order, place_of};
 
 /// What errors of float64 are small against.
 const MARGIN: f64 = 1e-9;
@@ -59,13 +61,6 @@ fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
 }
 
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
-
-impl AtOneInput {
-    /// The arithmetic that the exact values are defined in.
-    fn exact(&self) -> Float64<'static> {
-        Float64 { products: self.0.profile.products.clone(), memory: None }
-    }
-}
 
 /// The two parts of values.
 fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
@@ -122,17 +117,18 @@ impl Arithmetic for AtOneInput {
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
         let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
-        let (exact, known) = (self.exact().step(cell, weights, exact), self.0.step(cell, weights, known));
+        let (exact, known) = (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
         let (exact, known) = apart(channel);
-        Some(together(self.exact().rounded(operation, taps, &exact)?, self.0.rounded(operation, taps, &known)?))
+        // the exact values stay as they are
+        Some(together(exact, self.0.rounded(operation, taps, &known)?))
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r> {
-        (self.exact().encoded(row), self.0.encoded(row))
+        (FLOAT64.encoded(row), self.0.encoded(row))
     }
 
     fn row(&self, (of_exact, of_known): &Self::Row<'_>, values: &[AtPoint]) -> AtPoint {
@@ -141,9 +137,9 @@ impl Arithmetic for AtOneInput {
             && of_known.stored.is_none()
             && is_whole(of_known.row.weights().zip(exact.iter().copied()))
         {
-            return self.constant(self.exact().row(of_exact, &exact));
+            return self.constant(FLOAT64.row(of_exact, &exact));
         }
-        AtPoint::new(self.exact().row(of_exact, &exact), self.0.row(of_known, &known))
+        AtPoint::new(FLOAT64.row(of_exact, &exact), self.0.row(of_known, &known))
     }
 
     fn dot(&self, terms: impl ExactSizeIterator<Item = (AtPoint, AtPoint)>) -> AtPoint {

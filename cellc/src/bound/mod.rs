@@ -11,7 +11,9 @@
 //!   The same holds for other products of matrices.
 //! * Clipping adds nothing. An activation passes on its argument's error times its largest slope and adds its own,
 //!   `activation::error`.
-//! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split. An LSTM in `c' = f c + i g` and `o h(c')`.
+//! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split. An LSTM in `c' = f c + i
+//! g` and `o h(c')`. A sigmoid that passes all
+//!   is flat: what it lets pass and its own error are not both at their largest ([`Gate`]).
 //! * What is computed element by element rounds once. There is no bound for a quotient whose divisor may be 0.
 //! * Softmax: `v - max v` is the same for all, so the exact result depends on differences only: it changes by at most a
 //!   factor `exp(e_i + max e)` where the inputs change by `e`. The arithmetic adds relative errors only: those of the
@@ -27,6 +29,8 @@
 mod at_point;
 mod formula;
 mod softmax;
+#[cfg(feature = "builder")]
+mod stated;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -42,7 +46,9 @@ use crate::plan;
 use at_point::AtOneInput;
 
 pub use formula::formula;
-use value::Value;
+#[cfg(feature = "builder")]
+pub use stated::{Seen, Useless};
+use value::{Gate, Value};
 
 /// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
 const JOINS: usize = 3;
@@ -82,25 +88,14 @@ impl Profile {
 /// For every element of every result, and of what every variable becomes, what the difference between generated code and
 /// the exact result does not exceed; infinite where an intermediate value may overflow.
 ///
-/// `values` and `variables` hold every element of every parameter, weights too, and of every variable. Of those that decide nothing, only the
-/// magnitudes count.
+/// `values` and `variables` hold every element of every parameter, weights too, and of every
+/// variable.
 ///
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn bound(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: false };
-    let decides = |node: &&ValidNode| match &node.op {
-        ValidOp::Pointwise(pointwise) => pointwise.function.decides(),
-        ValidOp::Cell(cell) => {
-            cell.sequence.as_ref().is_some_and(|sequence| matches!(sequence.lengths, Lengths::Computed(_)))
-        }
-        ValidOp::Lookup(_) | ValidOp::TopK(_) => true,
-        _ => false,
-    };
-    if model.all_nodes().iter().any(decides) {
-        return errors(evaluate(&AtOneInput(analysis), model, values, variables), |v| v.value);
-    }
-    errors(evaluate(&analysis, model, values, variables), |v| *v)
+    map(evaluate(&AtOneInput(analysis), model, values, variables), |v| error(&v.value))
 }
 
 /// What [`over_range`] takes, in products that it looks at; an element of any other operation takes as long as many of them.
@@ -132,21 +127,44 @@ pub fn work(model: &ValidModel) -> usize {
     of(model, &model.nodes)
 }
 
+/// What holds for an output whatever the input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// What the difference between generated code and the exact result does not exceed; infinite
+    /// where there is no bound.
+    pub error: f64,
+    /// No exact or computed value is below.
+    pub low: f64,
+    /// No exact or computed value is above.
+    pub high: f64,
+}
+
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
 /// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
 /// are parameters (see `formula`).
-pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<f64> {
+pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
+    let nothing = Claim { error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
     if model.parameters.iter().any(|p| p.weight) {
-        return vec![f64::INFINITY; model.results.len()];
+        return vec![nothing; model.results.len()];
     }
     let states = states(model);
     let fill = |shape: &[usize], most: f64| vec![most; shape.iter().product()];
     let parameter = |(i, p): (usize, &Parameter)| fill(&p.shape, if states.contains(&i) { h } else { x });
     let magnitudes: Vec<_> = model.parameters.iter().enumerate().map(parameter).collect();
     let variables: Vec<_> = model.variables.iter().map(|v| fill(&v.shape, h)).collect();
+    let claim = |v: &Value| Claim { error: error(v), low: v.low(), high: v.high() };
+    let claims = map(up_to(model, profile, &magnitudes, &variables), claim);
+    let widest =
+        |a: Claim, b: &Claim| Claim { error: a.error.max(b.error), low: a.low.min(b.low), high: a.high.max(b.high) };
+    let none = Claim { error: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+    claims.results.iter().map(|claims| claims.iter().fold(none, widest)).collect()
+}
+
+/// What is known of every output where parameters and variables do not exceed these magnitudes, and
+/// lengths are any.
+fn up_to(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<Value> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: true };
-    let bounds = errors(evaluate(&analysis, model, &magnitudes, &variables), |v| *v);
-    bounds.results.iter().map(|b| b.iter().copied().fold(0.0, f64::max)).collect()
+    evaluate(&analysis, model, values, variables)
 }
 
 /// The parameters that hold states: of the model, or what a cell's h or c is at first, or has as a part.
@@ -174,12 +192,15 @@ fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
     }
 }
 
-/// The largest differences between computed and exact values.
-fn errors<V>(outcome: Outcome<V>, value: impl Fn(&V) -> Value) -> Outcome<f64> {
-    let error = |v: &V| (value(v).error() * MARGIN).min(value(v).high() - value(v).low());
-    let errors =
-        |all: Vec<Vec<V>>| -> Vec<Vec<f64>> { all.iter().map(|values| values.iter().map(error).collect()).collect() };
-    Outcome { results: errors(outcome.results), variables: errors(outcome.variables) }
+/// The largest difference between the computed and the exact value.
+fn error(value: &Value) -> f64 {
+    (value.error() * MARGIN).min(value.high() - value.low())
+}
+
+/// The same outcome, of other values.
+fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
+    let all = |all: Vec<Vec<V>>| -> Vec<Vec<T>> { all.iter().map(|values| values.iter().map(&to).collect()).collect() };
+    Outcome { results: all(outcome.results), variables: all(outcome.variables) }
 }
 
 /// What is known of values, in place of values.
@@ -216,7 +237,7 @@ impl Arithmetic for ErrorAnalysis {
     fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
-            CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h)), Vec::new()),
+            CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h).value), Vec::new()),
             CellKind::Gru(reset) => (gates.gru(reset, step.h, None), Vec::new()),
             CellKind::Augru(reset) => (gates.gru(reset, step.h, step.a), Vec::new()),
             CellKind::Lstm => gates.lstm(step.h, step.c),
@@ -297,12 +318,11 @@ impl Arithmetic for ErrorAnalysis {
         let Encoded { row, stored, range, .. } = encoded;
         let weights = row.weights();
         let most = weights.len() + JOINS + usize::from(!self.profile.fused);
-        let known = |w: f64| Value::within(w.abs());
         let Some((stored, errors)) = stored else {
-            return Value::terms(weights.map(known).zip(values.iter().copied()), most);
+            return Value::terms(weights.map(Value::exactly).zip(values.iter().copied()), most);
         };
         // what is stored, then how far that is from the model
-        let numbers = stored.values.iter().map(|w| known(f64::from(*w)));
+        let numbers = stored.values.iter().map(|w| Value::exactly(f64::from(*w)));
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
         let off = errors.iter().zip(values).map(|(error, v)| error * v.magnitude()).sum();
@@ -417,6 +437,12 @@ fn either(a: &State<Value>, b: &State<Value>) -> State<Value> {
     State { h: each(&a.h, &b.h), c: each(&a.c, &b.c) }
 }
 
+/// `gate v + sum`, rounded once where that is fused.
+fn gated_sum(gate: Gate, v: Value, sum: Value, fused: bool) -> Value {
+    let product = v.gated(gate);
+    if fused { product.plus(sum).rounded() } else { product.rounded().add(sum) }
+}
+
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
     analysis: &'a ErrorAnalysis,
@@ -429,19 +455,20 @@ impl Gates<'_> {
     fn gru(&self, reset: ResetGate, h: &[Value], a: Option<&Value>) -> Vec<Value> {
         let one = Value::exactly(1.0);
         let fused = self.analysis.profile.fused;
-        let r = self.units(|j| self.gate(0, 1, j, h));
-        let reset_h: Vec<Value> = r.iter().zip(h).map(|(r, h)| r.mul(*h)).collect();
+        let r: Vec<Gate> = (0..h.len()).map(|j| self.gate(0, 1, j, h)).collect();
+        let reset_h: Vec<Value> = r.iter().zip(h).map(|(r, h)| h.gated(*r).rounded()).collect();
         self.units(|j| {
             let n = match reset {
-                ResetGate::BeforeMatMul => self.gate(1, 2, j, &reset_h),
+                ResetGate::BeforeMatMul => self.gate(1, 2, j, &reset_h).value,
                 ResetGate::AfterMatMul => {
                     let outer = self.rv(2, j, h).plus(self.b(3, j));
-                    self.activate(1, r[j].mul_add(outer, self.wx(2, j).plus(self.b(2, j)), fused))
+                    let sum = gated_sum(r[j], outer, self.wx(2, j).plus(self.b(2, j)), fused);
+                    self.activate(1, sum).value
                 }
             };
             let z = self.gate(0, 0, j, h);
-            let z = a.map_or(z, |a| one.sub(*a).mul(z));
-            z.blend(h[j], n, fused)
+            let z = a.map_or(z, |a| Gate::any(one.sub(*a).mul(z.value)));
+            Value::blend(z, h[j], n, fused)
         })
     }
 
@@ -451,7 +478,7 @@ impl Gates<'_> {
         let one = Value::exactly(1.0);
         // p c + sum
         let peep = |gate: usize, j: usize, c: Value, sum: Value| match self.weights.p(gate, j) {
-            Some(p) => self.weight(p).mul_add(c, sum, fused),
+            Some(p) => Value::exactly(p).mul_add(c, sum, fused),
             None => sum,
         };
         let next = |j: usize| {
@@ -460,20 +487,20 @@ impl Gates<'_> {
                 None => (own(f, 0), own(i, 1)),
                 Some(Coupled::Input) => {
                     let f = own(f, 0);
-                    (f, one.sub(f))
+                    (f, Gate::any(one.sub(f.value)))
                 }
                 Some(Coupled::Forget) => {
                     let i = own(i, 1);
-                    (one.sub(i), i)
+                    (Gate::any(one.sub(i.value)), i)
                 }
             };
-            let g = self.gate(1, g, j, h);
-            f.mul_add(c[j], i.mul(g), fused)
+            let g = self.gate(1, g, j, h).value;
+            gated_sum(f, c[j], g.gated(i).rounded(), fused)
         };
         let c = self.units(next);
         let h = self.units(|j| {
             let o = self.activate(0, peep(2, j, c[j], self.sum(o, j, h)));
-            o.mul(self.analysis.activation(self.cell.activations[2], c[j]))
+            self.analysis.activation(self.cell.activations[2], c[j]).gated(o).rounded()
         });
         (h, c)
     }
@@ -484,14 +511,14 @@ impl Gates<'_> {
     }
 
     /// The k-th activation of `W x + R v + B`, unit j of a gate.
-    fn gate(&self, k: usize, gate: usize, j: usize, v: &[Value]) -> Value {
+    fn gate(&self, k: usize, gate: usize, j: usize, v: &[Value]) -> Gate {
         self.activate(k, self.sum(gate, j, v))
     }
 
     /// The k-th activation of the cell, of a sum that is clipped first where the cell clips.
-    fn activate(&self, k: usize, sum: Value) -> Value {
+    fn activate(&self, k: usize, sum: Value) -> Gate {
         let sum = self.cell.clip.map_or(sum, |clip| sum.clipped(f64::from(clip)));
-        self.analysis.activation(self.cell.activations[k], sum)
+        Gate::activated(sum, self.cell.activations[k], &self.analysis.profile)
     }
 
     fn sum(&self, gate: usize, j: usize, v: &[Value]) -> Value {
@@ -511,14 +538,10 @@ impl Gates<'_> {
         self.analysis.row(&self.analysis.encoded(row), values)
     }
 
-    /// A bias, once it has become part of a sum.
+    /// A bias, once it has become part of a sum, which is rounded.
     fn b(&self, part: usize, j: usize) -> Value {
-        let terms = self.weights.b(part, j).map(|number| self.weight(number));
-        terms.reduce(Value::add).unwrap_or_else(|| self.weight(0.0)).rounded()
-    }
-
-    /// A weight may be a parameter, of which the magnitude is given: its sign is not used.
-    fn weight(&self, number: f64) -> Value {
-        Value::within(number.abs())
+        let terms = self.weights.b(part, j).map(Value::exactly);
+        let b = terms.reduce(Value::add).unwrap_or_else(|| Value::exactly(0.0));
+        b.off_by(b.magnitude() * U + UNDERFLOW)
     }
 }

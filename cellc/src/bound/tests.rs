@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{JOINS, Profile, bound, formula, over_range};
+use super::{Claim, JOINS, Profile, bound, error, formula, map, over_range, up_to};
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
 use crate::model::{
@@ -447,14 +447,20 @@ fn over_a_range() {
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
         let profile = &Profile::new(true, &Options::default());
-        let stated = over_range(&model, profile, 2.0, 2.0);
+        let stated: Vec<f64> = over_range(&model, profile, 2.0, 2.0).iter().map(|claim| claim.error).collect();
         let mut at = vec![0.0f64; stated.len()];
         for _ in 0..8 {
             let (parameters, variables) = call(&mut random, &model, [2.0; 2]);
             let bounds = bound(&model, profile, &exactly(&parameters), &exactly(&variables));
-            for ((bounds, stated), at) in bounds.results.iter().zip(&stated).zip(&mut at) {
-                assert!(bounds.iter().all(|b| b <= stated), "{bounds:?} > {stated}: {:?}", model.nodes);
-                *at = bounds.iter().copied().fold(*at, f64::max);
+            let magnitudes = |all: &[Vec<f32>]| -> Vec<Vec<f64>> {
+                all.iter().map(|values| values.iter().map(|v| f64::from(v.abs())).collect()).collect()
+            };
+            let up_to = map(up_to(&model, profile, &magnitudes(&parameters), &magnitudes(&variables)), error);
+            let all = bounds.results.iter().zip(&up_to.results);
+            for (((bounds, up_to), stated), at) in all.zip(&stated).zip(&mut at) {
+                let holds = bounds.iter().zip(up_to).all(|(bound, up_to)| bound <= up_to && up_to <= stated);
+                assert!(holds, "{bounds:?}, {up_to:?} > {stated}: {:?}", model.nodes);
+                *at = up_to.iter().copied().fold(*at, f64::max);
             }
         }
         reached += usize::from(at.iter().zip(&stated).any(|(at, stated)| *at > 0.5 * stated));
@@ -479,12 +485,13 @@ fn over_a_range_is_the_corner() {
         model.nodes.insert(0, written::node(ValidOp::View(View { input, offset: 0, strides, out })));
         let profile = &Profile::new(false, &Options::default());
         let size = |shape: &[usize]| shape.iter().product::<usize>();
-        let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { -2.0 } else { 0.5 }; size(&p.shape)];
+        let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { 2.0 } else { 0.5 }; size(&p.shape)];
         let corner: Vec<_> = model.parameters.iter().enumerate().map(corner).collect();
         let variables: Vec<_> = model.variables.iter().map(|v| vec![0.5; size(&v.shape)]).collect();
         let stated = over_range(&model, profile, 2.0, 0.5);
-        for (bounds, stated) in bound(&model, profile, &corner, &variables).results.iter().zip(&stated) {
-            assert_eq!(bounds.iter().copied().fold(0.0, f64::max), *stated);
+        let up_to = map(up_to(&model, profile, &corner, &variables), error);
+        for (bounds, stated) in up_to.results.iter().zip(&stated) {
+            assert_eq!(bounds.iter().copied().fold(0.0, f64::max), stated.error);
         }
     }
 }
@@ -507,8 +514,8 @@ fn quotients_and_logarithms() {
         let call = (vec![vec![-3.0, 0.1, 1.0, 2.5]], Vec::new());
         compare(&model.0, &[call], !bounded);
         let profile = &Profile::new(true, &Options::default());
-        for bound in over_range(&model.0, profile, 3.0, 1.0) {
-            assert_eq!(bound < 1e-5, bounded, "{bound:e}");
+        for Claim { error, .. } in over_range(&model.0, profile, 3.0, 1.0) {
+            assert_eq!(error < 1e-5, bounded, "{error:e}");
         }
     }
 }
@@ -532,7 +539,7 @@ fn grows_no_further_than_the_range() {
         drawn.model.push(ValidOp::Cell(cell));
         drawn.model.result(Source::Value(out));
         let profile = &Profile::new(true, &Options::default());
-        let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0];
+        let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0].error;
         assert!((1.0..2.001).contains(&bound), "{kind:?}: {bound}");
     }
 }
@@ -549,7 +556,9 @@ fn is_no_larger_than_the_range() {
     model.result(sigmoid);
     model.result(tanh);
     let profile = &Profile::new(true, &Options::default());
-    assert_eq!(over_range(&model.0, profile, 1.0, 1.0), [1.0, 2.0]);
+    let claims = over_range(&model.0, profile, 1.0, 1.0);
+    let claims: Vec<_> = claims.iter().map(|claim| (claim.error, claim.low, claim.high)).collect();
+    assert_eq!(claims, [(1.0, 0.0, 1.0), (2.0, -1.0, 1.0)]);
 }
 
 #[test]
@@ -557,9 +566,9 @@ fn weights_that_are_inputs_have_a_formula() {
     let mut random = Random::new(4);
     let mut model = random_cells(&mut random);
     let profile = &Profile::new(true, &Options::default());
-    assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| b.is_finite()));
+    assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|claim| claim.error.is_finite()));
     model.parameters.push(Parameter { weight: true, ..model.parameters[0].clone() });
-    assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|b| *b == f64::INFINITY));
+    assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|claim| claim.error == f64::INFINITY));
 }
 
 /// The formula as a reader would evaluate it: its text is parsed.

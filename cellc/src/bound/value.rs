@@ -101,14 +101,28 @@ impl Value {
         Self::new(self.low - other.high, self.high - other.low, self.error + other.error).rounded()
     }
 
+    /// The products of the ends of both ranges.
+    fn ends(self, other: Self) -> [f64; 4] {
+        [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high]
+    }
+
     /// The product as it would be without rounding.
     fn times(self, other: Self) -> Self {
         if !self.is_bounded() || !other.is_bounded() {
             return ANYTHING;
         }
-        let ends = [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high];
+        let ends = self.ends(other);
         let error = self.magnitude() * other.error + self.error * other.magnitude();
         Self::new(least(&ends), most(&ends), error)
+    }
+
+    /// The product with what a gate lets pass, as it would be without rounding.
+    pub(super) fn gated(self, gate: Gate) -> Self {
+        let plain = gate.value.times(self);
+        match gate.most(0.0, self.error, self.magnitude()) {
+            Some(error) if plain.is_bounded() => Self::new(plain.low, plain.high, plain.error.min(error)),
+            _ => plain,
+        }
     }
 
     /// `a b`
@@ -207,15 +221,22 @@ impl Value {
     pub(super) fn terms(terms: impl Iterator<Item = (Self, Self)>, most: usize) -> Self {
         // (1+u)^n - 1 <= n u / (1 - most u) for all n <= most
         let scale = U / (1.0 - most as f64 * U).max(0.0);
-        let mut magnitude = 0.0;
-        let mut error = most as f64 * UNDERFLOW * (1.0 + most as f64 * scale);
+        let (mut low, mut high, mut magnitude, mut passed) = (0.0, 0.0, 0.0, 0.0);
+        let mut rounding = most as f64 * UNDERFLOW * (1.0 + most as f64 * scale);
         for (k, (a, b)) in terms.enumerate() {
             let (m, n) = (a.magnitude(), b.magnitude());
+            let ends = a.ends(b);
+            low += least(&ends);
+            high += self::most(&ends);
             magnitude += m * n;
-            error += m * b.error + a.error * n + (most - k) as f64 * scale * m * n;
+            passed += m * b.error + a.error * n;
+            rounding += (most - k) as f64 * scale * m * n;
         }
-        let magnitude = magnitude + error;
-        Self::new(-magnitude, magnitude, error)
+        // no part of the sum may overflow, however terms cancel
+        if magnitude + passed + rounding > f64::from(f32::MAX) {
+            return ANYTHING;
+        }
+        Self::new(low - rounding, high + rounding, passed + rounding)
     }
 
     pub(super) fn activated(self, activation: Activation, profile: &Profile) -> Self {
@@ -252,8 +273,8 @@ impl Value {
                 (Image { low, ..all }, error(all.high))
             }
             _ => {
-                let own = activation::own_error(activation, accuracy, fused, magnitude);
-                (activation::image(activation, magnitude), own)
+                let image = activation::image_between(activation, self.low, self.high);
+                (image, activation::own_error(activation, accuracy, fused, magnitude, &image))
             }
         };
         let step = if self.error > 0.0 { image.jump } else { 0.0 };
@@ -262,34 +283,91 @@ impl Value {
         Self::new((image.low - own).max(image.least), (image.high + own).min(image.most), error)
     }
 
-    /// `z h + (1 - z) n`, z being this.
+    /// `z h + (1 - z) n`, z being a gate.
     ///
     /// Its exact counterpart differs from what the operands' errors make of it by
     /// `dn (1 - z) + z dh + dz (h - n)`, z being the computed one in the first two terms.
-    pub(super) fn blend(self, h: Self, n: Self, fused: bool) -> Self {
-        if ![self, h, n].iter().all(|v| v.is_bounded()) {
+    pub(super) fn blend(gate: Gate, h: Self, n: Self, fused: bool) -> Self {
+        let z = gate.value;
+        if ![z, h, n].iter().all(|v| v.is_bounded()) {
             return ANYTHING;
         }
-        let rest = (1.0 - self.low).abs().max((1.0 - self.high).abs());
-        let share = self.magnitude();
+        let rest = (1.0 - z.low).abs().max((1.0 - z.high).abs());
+        let share = z.magnitude();
         let (h_most, n_most) = (h.magnitude(), n.magnitude());
-        // a value between h and n, but for what is rounded on the way
-        let between = self.low >= 0.0 && self.high <= 1.0;
-        let exact = if between { h_most.max(n_most) } else { rest * n_most + share * h_most };
-        let mut error = n.error * rest + share * h.error + self.error * (h_most + n_most);
-        // 1 - z, and that times n
-        error += rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
-        if !fused {
-            error += share * h_most * U + UNDERFLOW;
-        }
-        error += (exact + error) * U + UNDERFLOW;
-        let most = if between { exact * (1.0 + 5.0 * U) + 4.0 * UNDERFLOW } else { exact + error };
-        // nothing on the way there may overflow either
+        // nothing on the way there may overflow
         let parts = [rest * (1.0 + U), rest * n_most * (1.0 + 3.0 * U), share * h_most * (1.0 + U)];
         if parts.iter().any(|p| *p > f64::from(f32::MAX)) {
             return ANYTHING;
         }
-        Self::new(-most, most, error)
+        // between h and n the extremes are at an end of the range of z, as all is linear in z
+        let ends = [z.low, z.high];
+        let mixed = |h: f64, n: f64| ends.map(|z| z * h + (1.0 - z) * n);
+        let (low, high, passed) = if z.low >= 0.0 && z.high <= 1.0 {
+            (least(&mixed(h.low, n.low)), most(&mixed(h.high, n.high)), most(&mixed(h.error, n.error)))
+        } else {
+            let all = rest * n_most + share * h_most;
+            (-all, all, n.error * rest + share * h.error)
+        };
+        let apart = (h.high - n.low).max(n.high - h.low);
+        let error = passed + z.error * apart;
+        let error = gate.most(n.error, h.error, apart).map_or(error, |most| most.min(error));
+        // 1 - z, and that times n
+        let mut rounding = rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
+        if !fused {
+            rounding += share * h_most * U + UNDERFLOW;
+        }
+        let magnitude = low.abs().max(high.abs());
+        rounding += (magnitude + error + rounding) * U + UNDERFLOW;
+        Self::new(low - rounding, high + rounding, error + rounding)
+    }
+}
+
+/// What a gate is: a value, and where it is a sigmoid, how its error depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    pub(super) value: Value,
+    /// The error of the argument, and that of the activation's arithmetic; `None` for any other
+    /// function.
+    sigmoid: Option<[f64; 2]>,
+}
+
+impl Gate {
+    /// A value of which nothing else is known.
+    pub(super) fn any(value: Value) -> Self {
+        Self { value, sigmoid: None }
+    }
+
+    /// An activation of a value.
+    pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
+        let value = argument.activated(activation, profile);
+        let Profile { accuracy, fused, .. } = *profile;
+        let sigmoid = (activation == Activation::Sigmoid && argument.is_bounded()).then(|| {
+            let magnitude = argument.magnitude();
+            let image = activation::image_between(activation, argument.low, argument.high);
+            [argument.error, activation::own_error(activation, accuracy, fused, magnitude, &image)]
+        });
+        Self { value, sigmoid }
+    }
+
+    /// The most that `(1 - z) a + z b + |z - z'| c` can be, z being the computed gate and z' the
+    /// exact one; `None` if the gate is no sigmoid.
+    ///
+    /// A sigmoid is steep only where it is neither near 0 nor near 1: with an error E of the
+    /// argument and an error o of the arithmetic, `|z - z'|` is
+    /// at most `E (z (1 - z) + o + E / 4) + o`, as the slope changes by no more than z does. So all
+    /// is a parabola in z, open below.
+    fn most(self, a: f64, b: f64, c: f64) -> Option<f64> {
+        let [argument, own] = self.sigmoid?;
+        let Value { low, high, .. } = self.value;
+        if !(0.0..=1.0).contains(&low) || !(low..=1.0).contains(&high) {
+            return None;
+        }
+        let curved = argument * c;
+        let at = |z: f64| (1.0 - z) * a + z * b + z * (1.0 - z) * curved;
+        let vertex = if curved > 0.0 { (0.5 + (b - a) / (2.0 * curved)).clamp(low, high) } else { low };
+        let most = at(low).max(at(high)).max(at(vertex));
+        Some(most + (argument * (own + 0.25 * argument) + own) * c)
     }
 }
 

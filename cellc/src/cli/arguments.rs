@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::arch::{self, Arch, Isa};
+use crate::diagnostic::in_shell;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
@@ -13,7 +14,7 @@ use crate::options::{
     Accuracy, Arithmetic, Fma, Language, NamedSize, Options, Range, State, Threads, Tuning, Unroll, WeightFormat,
     WeightsAs,
 };
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -55,13 +56,27 @@ Examples:
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 const CHECK_EXAMPLES: &str = "\
-Every step starts from the state of the reference. Exit status 1 means that a step was further from the
-float64 reference than the error bound allows.
+Every step is compared with the float64 reference twice: from the state of the reference, where the error bound holds, and
+from the generated code's own state. Exit status 1 means that a step was further from the reference than its bound allows,
+or further than --max-error.
+
+Recorded inputs are named as for `cellc run`. Where the number of steps is open, a file may hold many steps, and each is
+checked by itself. Recorded outputs are compared with what the generated code computes: largest and rms error, SNR, cosine,
+rows whose largest element is at another place (arg max), and values on the other side of --threshold.
 
 Examples:
   cellc check gru.xml
   cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
-  cellc check gru.xml --inputs in            inputs from files, named as for `cellc run`";
+  cellc check gru.onnx --inputs in               inputs, and outputs beside them: r0_in0.npy, r0_out0.npy
+  cellc check vad.onnx --input x=x.npy --output y=y.npy --threshold 0.5
+  cellc check gru.onnx --arithmetic all --target cortex-m4f     error, flash and instructions of each arithmetic
+  cellc check gru.onnx --max-error 1e-4 --json   for tools
+
+Keys of the JSON: model, language, inputs, steps, passed, arithmetics;
+  arithmetics   arithmetic, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions, outputs
+  outputs       name, shape, largest_value, one_step (error, bound, no_useful_bound, values_beyond_bound),
+                all_steps (error, rms, snr_db), recording (error, rms, snr_db, cosine, rows, arg_max_differs,
+                elements, threshold_differs)";
 
 const INSPECT_EXAMPLES: &str = "\
 The table goes to standard output. Multiply-adds, operations, bytes and cycles are those of one step, that is one call. Time is an
@@ -225,9 +240,9 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "FORMAT", value_enum)]
     weight_format: Option<WeightFormat>,
 
-    /// What to multiply the matrices of cells, dense layers and convolutions in. The error bound in the header includes the loss
+    /// What to multiply the matrices of cells, dense layers and convolutions in. The error bound in the header includes the loss. all: compare them, with cellc check
     #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
-    arithmetic: Arithmetic,
+    arithmetic: ArithmeticArgument,
 
     /// What to multiply the matrices of one layer in, by its name in the model, or those of one gate of a cell, as gru.h or lstm.c: f32, int8, int8x16 or int16
     #[arg(long, value_name = "NAME=ARITHMETIC", value_parser = Arithmetic::of_layer)]
@@ -300,8 +315,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; a case.json may say the shapes of .bin files
-    #[arg(long, value_name = "FOLDER", group = "input_files", conflicts_with = "input")]
+    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; a case.json may say the shapes of .bin files. Or the file of the only input
+    #[arg(long, value_name = "PATH", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
     /// The folder to write r<k>_out<j>.npy to; it is created if it does not exist
@@ -332,7 +347,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The number of steps [default: 256, 1000 with --arithmetic, or as many as --inputs has]
+    /// The number of steps [default: 256, 1000 with --arithmetic, or as many as the files hold]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
 
@@ -340,9 +355,29 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// Read the inputs from r<k>_in<i>.npy or .bin in this folder
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["seed", "range"])]
+    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; recorded outputs in it, r<k>_out<j>.npy or r<k>_NAME.npy, are compared. Or the file of the only input. States without a file start at zero
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["seed", "range", "input"])]
     pub(crate) inputs: Option<PathBuf>,
+
+    /// The file of one input, for a single call, or for the steps of one where their number is open
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of, conflicts_with_all = ["seed", "range"])]
+    pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// The .npy file of an output that was recorded with the inputs
+    #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
+    pub(crate) output: Vec<(String, PathBuf)>,
+
+    /// Count the values that are above this number in the recording and not in the generated code, or the other way round
+    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    pub(crate) threshold: Option<f64>,
+
+    /// Exit with 1 if an output is further than this from the float64 reference or the recording, in any step
+    #[arg(long, value_name = "X", value_parser = number)]
+    pub(crate) max_error: Option<f64>,
+
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) execute: ExecuteArguments,
@@ -430,6 +465,35 @@ pub(crate) struct ExecuteArguments {
     /// The instruction set to run on [default: the best that the machine has]
     #[arg(long, value_name = "NAME", value_parser = isa_names())]
     pub(crate) isa: Option<String>,
+}
+
+/// What `--arithmetic` can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArithmeticArgument {
+    One(Arithmetic),
+    /// Every one, in turn.
+    All,
+}
+
+impl ValueEnum for ArithmeticArgument {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self::One(Arithmetic::F32),
+                Self::One(Arithmetic::Int8),
+                Self::One(Arithmetic::Int8x16),
+                Self::One(Arithmetic::Int16),
+                Self::All,
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::One(arithmetic) => arithmetic.to_possible_value(),
+            Self::All => Some(PossibleValue::new("all").help("Each of these in turn, with `cellc check`")),
+        }
+    }
 }
 
 /// What `--emit` can ask for.
@@ -553,8 +617,15 @@ impl CommandLine {
 
     /// What of it contradicts the rest, which clap does not see.
     pub(crate) fn contradiction(&mut self) -> Option<String> {
-        let plan = &self.model()?.plan;
-        let keys: Vec<&str> = plan.iter().map(|choice| choice.key()).collect();
+        let is_check = matches!(self.command, Some(Command::Check(_)));
+        let model = self.model()?;
+        if model.arithmetic == ArithmeticArgument::All && !is_check {
+            return Some(format!(
+                "--arithmetic all compares them: cellc check {} --arithmetic all",
+                in_shell(&model.path().display().to_string())
+            ));
+        }
+        let keys: Vec<&str> = model.plan.iter().map(|choice| choice.key()).collect();
         let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
         twice.map(|(_, key)| format!("--plan gives {key} twice: give it once"))
     }
@@ -625,6 +696,16 @@ impl ModelArguments {
         Ok((model, warnings))
     }
 
+    /// The arithmetics that are asked for, the most exact first.
+    pub(crate) fn arithmetics(&self) -> Vec<Arithmetic> {
+        match self.arithmetic {
+            ArithmeticArgument::One(arithmetic) => vec![arithmetic],
+            ArithmeticArgument::All => {
+                vec![Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8x16, Arithmetic::Int8]
+            }
+        }
+    }
+
     /// Whether the model is declared by options, and the file holds its weights.
     pub(crate) fn is_weights_file(&self) -> bool {
         self.recognise().is_ok_and(|format| format.weights_alone)
@@ -659,7 +740,10 @@ impl ModelArguments {
             keep_denormals: self.keep_denormals,
             weight_format: self.weight_format.unwrap_or_default(),
             format_is_given: self.weight_format.is_some(),
-            arithmetic: self.arithmetic,
+            arithmetic: match self.arithmetic {
+                ArithmeticArgument::One(arithmetic) => arithmetic,
+                ArithmeticArgument::All => Arithmetic::F32,
+            },
             arithmetic_of: self.arithmetic_of.clone(),
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
@@ -757,6 +841,11 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(n) => Ok(n),
         Err(_) => Err("a whole number from 1 is needed".to_owned()),
     }
+}
+
+/// A number that is not NaN.
+fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().ok().filter(|v: &f64| !v.is_nan()).ok_or_else(|| "a number is needed".to_owned())
 }
 
 /// A frequency with its unit.

@@ -33,6 +33,10 @@ pub(crate) struct Expected {
     pub(crate) shape: Option<Vec<Dim>>,
     /// Its element type.
     pub(crate) element: ElementType,
+    /// True if a struct keeps it between calls.
+    pub(crate) is_state: bool,
+    /// True if the number of steps is open, and each step has its own.
+    pub(crate) own_in_each_step: bool,
 }
 
 /// What the Parameters of a model may hold.
@@ -47,7 +51,8 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
             let node = &model.nodes[place];
             let value = &model.values[node.outputs[0].0];
             let (label, names) = (node.label(), parameter_names(model, place));
-            Expected { label, names, field: String::new(), shape: value.shape.clone(), element: value.element }
+            let (shape, element) = (value.shape.clone(), value.element);
+            Expected { label, names, field: String::new(), shape, element, is_state: false, own_in_each_step: false }
         })
         .collect();
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
@@ -59,7 +64,9 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     match valid {
         Ok((valid, _)) => {
             for (i, (expected, parameter)) in all.iter_mut().zip(valid.parameters).enumerate() {
-                if !valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]) {
+                expected.is_state = valid.states.iter().any(|pair| pair.parameter == i);
+                expected.own_in_each_step = valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
+                if !expected.own_in_each_step {
                     expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
                     continue;
                 }
@@ -107,15 +114,33 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
     options
 }
 
-/// The files of the calls in order, each with one file a Parameter.
+/// The files of the calls in order, each with one file a Parameter. `None`: no file is given for a
+/// state.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Calls {
-    pub(crate) files: Vec<Vec<PathBuf>>,
+    pub(crate) files: Vec<Vec<Option<PathBuf>>>,
     /// Whether one was found by the name of its field, not by its place.
     pub(crate) by_field: bool,
 }
 
 impl Calls {
+    /// The files of a folder, or a single file with the only input that is no state.
+    pub(crate) fn at(path: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
+        if !path.is_file() {
+            return Self::find(path, parameters);
+        }
+        let inputs: Vec<&Expected> = parameters.iter().filter(|expected| !expected.is_state).collect();
+        match inputs[..] {
+            [input] => Self::given(&[(input.field.clone(), path.to_owned())], parameters),
+            _ => {
+                let names: Vec<_> = inputs.iter().map(|input| &input.field[..]).collect();
+                let found = format!("is one file, and the model has {} inputs", inputs.len());
+                let help = "give each with --input NAME=FILE, or the folder that holds r<k>_in<i>.npy or .bin";
+                Err(problem(path, found).valid(names.join(", ")).help(help))
+            }
+        }
+    }
+
     /// Finds the files of a model with these Parameters in a folder. Other files there are not looked at.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
@@ -148,11 +173,14 @@ impl Calls {
         for call in 0..=last {
             let mut found = files.remove(&call).unwrap_or_default();
             let mut inputs = Vec::new();
-            for (i, Expected { label, field, .. }) in parameters.iter().enumerate() {
-                inputs.push(found.remove(&i).ok_or_else(|| {
-                    problem(folder, format!("holds no r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy"))
-                        .help(format!("calls 0 to {last} each need all {} inputs", parameters.len()))
-                })?);
+            for (i, Expected { label, field, is_state, .. }) in parameters.iter().enumerate() {
+                let file = found.remove(&i);
+                if file.is_none() && !is_state {
+                    let file = format!("r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy");
+                    let help = format!("calls 0 to {last} each need all {} inputs", parameters.len());
+                    return Err(problem(folder, format!("holds no {file}")).help(help));
+                }
+                inputs.push(file);
             }
             if let Some(path) = found.into_values().next() {
                 return Err(problem(&path, format!("the model has no such input: it has {}", parameters.len())));
@@ -176,7 +204,10 @@ impl Calls {
         let missing = |(file, expected): (Option<PathBuf>, &Expected)| {
             let found = || format!("no file is given for {}", expected.label);
             let help = || format!("add --input {}=FILE", expected.field);
-            file.ok_or_else(|| Diagnostic::error(Origin::Unknown, found()).help(help()))
+            match file.is_some() || expected.is_state {
+                true => Ok(file),
+                false => Err(Diagnostic::error(Origin::Unknown, found()).help(help())),
+            }
         };
         let call = files.into_iter().zip(parameters).map(missing).collect::<Result<_, _>>()?;
         Ok(Self { files: vec![call], by_field: true })
@@ -201,6 +232,46 @@ pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Re
                 false => wrong(format!("the model has several {what}s {}", quoted(name))),
             }),
     }
+}
+
+/// The outputs that were recorded in a folder beside the inputs of these Parameters: the call, the
+/// place in `fields`, which is what generated code calls the
+/// outputs, and the file `r<k>_out<j>.npy` or `r<k>_NAME.npy`.
+pub(crate) fn recorded_outputs(
+    folder: &Path,
+    parameters: &[Expected],
+    fields: &[&str],
+) -> Result<Vec<(usize, usize, PathBuf)>, Diagnostic> {
+    let mut found: Vec<(usize, usize, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| problem(folder, format!("cannot be read: {error}")))? {
+        let path = entry.map_err(|error| problem(folder, format!("cannot be read: {error}")))?.path();
+        if call_and_input(&path, parameters).is_some() || path.extension().is_none_or(|extension| extension != "npy") {
+            continue;
+        }
+        let Some((call, name)) = call_and_name(&path) else { continue };
+        let place = name.strip_prefix("out").and_then(number);
+        let Some(output) = place.or_else(|| fields.iter().position(|field| *field == name)) else { continue };
+        if output >= fields.len() {
+            return Err(problem(&path, format!("the model has no such output: it has {}", fields.len())));
+        }
+        if let Some((.., other)) = found.iter().find(|(of, at, _)| (*of, *at) == (call, output)) {
+            let other = other.file_name().unwrap_or_default().display().to_string();
+            let what = format!("is the same output of call {call} as {}", quoted(&other));
+            return Err(problem(&path, what).help("remove one of the two"));
+        }
+        found.push((call, output, path));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads an array of any type and shape.
+pub(crate) fn read_npy(path: &Path) -> Result<Tensor, Diagnostic> {
+    let bytes = fs::read(path).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let length = bytes.len();
+    let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(|what| problem(path, what))?;
+    Tensor::new(shape, element, Arc::new(bytes), start..length)
+        .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
 
 /// Reads one input. Sizes that `expected` leaves open come from the file.
@@ -304,14 +375,22 @@ fn print_shape(shape: &[Dim]) -> String {
 /// 2 and 1 of `r2_in1.npy`, and of `r2_h.npy` where generated code calls input 1 so, which is said then; none of any other name.
 fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
-    let (call, input) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once('_')?;
-    // No sign, and one spelling only: r0 and r00 would be one call.
-    let number = |text: &str| text.parse().ok().filter(|n: &usize| n.to_string() == text);
-    let call = number(call)?;
+    let (call, input) = call_and_name(path)?;
     match input.strip_prefix("in").and_then(number) {
         Some(input) => Some((call, input, false)),
         None => Some((call, parameters.iter().position(|expected| expected.field == input)?, true)),
     }
+}
+
+/// 2 and `NAME` of `r2_NAME.npy`.
+fn call_and_name(path: &Path) -> Option<(usize, &str)> {
+    let (call, name) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once('_')?;
+    Some((number(call)?, name))
+}
+
+/// A number in its shortest spelling, as r0 and r00 would be one call.
+fn number(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|n: &usize| n.to_string() == text)
 }
 
 fn problem(path: &Path, what: impl Display) -> Diagnostic {
@@ -327,7 +406,15 @@ mod tests {
 
     fn expected(shape: &[Dim], element: ElementType) -> Expected {
         let (label, names) = ("input \"x\"".to_owned(), vec!["X".to_owned()]);
-        Expected { label, names, field: "x".to_owned(), shape: Some(shape.to_vec()), element }
+        Expected {
+            label,
+            names,
+            field: "x".to_owned(),
+            shape: Some(shape.to_vec()),
+            element,
+            is_state: false,
+            own_in_each_step: false,
+        }
     }
 
     fn f32s(shape: &[Dim]) -> Expected {
@@ -344,7 +431,7 @@ mod tests {
 
     fn find(files: &[&str], parameters: usize) -> Result<Vec<Vec<String>>, String> {
         let folder = folder(&files.iter().map(|f| (*f, &b""[..])).collect::<Vec<_>>());
-        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let name = |path: &Option<PathBuf>| path.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
         match Calls::find(folder.path(), &vec![f32s(&[]); parameters]) {
             Ok(calls) => Ok(calls.files.iter().map(|call| call.iter().map(name).collect()).collect()),
             Err(diagnostic) => Err(diagnostic.found),
@@ -372,6 +459,40 @@ mod tests {
             assert!(error.contains(message), "{error:?} does not say {message:?}");
         }
         assert!(Calls::find(Path::new("no/such/folder"), &[]).is_err());
+    }
+
+    #[test]
+    fn a_state_needs_no_file() {
+        let folder = folder(&[("r0_in0.npy", b""), ("x.npy", b"")]);
+        let state = Expected { field: "h".to_owned(), is_state: true, ..f32s(&[]) };
+        let files = |calls: Calls| -> Vec<bool> { calls.files.concat().iter().map(Option::is_some).collect() };
+        let parameters = [f32s(&[]), state];
+        assert_eq!(files(Calls::find(folder.path(), &parameters).unwrap()), [true, false]);
+        // one file is that of the only other input
+        let file = folder.path().join("x.npy");
+        assert_eq!(files(Calls::at(&file, &parameters).unwrap()), [true, false]);
+        let two = [f32s(&[]), Expected { field: "y".to_owned(), ..f32s(&[]) }];
+        let refused = Calls::at(&file, &two).unwrap_err();
+        assert!(refused.found.contains("is one file, and the model has 2 inputs"), "{}", refused.found);
+    }
+
+    #[test]
+    fn recorded_outputs_are_found_by_place_or_name() {
+        let files = ["r0_in0.npy", "r0_out1.npy", "r1_y.npy", "r1_x.npy", "r0_out0.bin", "other.npy"];
+        let found = |files: &[&str]| {
+            let folder = folder(&files.iter().map(|file| (*file, &b""[..])).collect::<Vec<_>>());
+            recorded_outputs(folder.path(), &[f32s(&[])], &["y", "z"]).map(|found| {
+                let named = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+                found.into_iter().map(|(call, output, path)| (call, output, named(path))).collect::<Vec<_>>()
+            })
+        };
+        // x is an input
+        assert_eq!(found(&files).unwrap(), [(0, 1, "r0_out1.npy".to_owned()), (1, 0, "r1_y.npy".to_owned())]);
+        for (files, message) in
+            [(&["r0_out0.npy", "r0_y.npy"], "the same output"), (&["r0_out0.npy", "r0_out2.npy"], "no such output")]
+        {
+            assert!(found(files).unwrap_err().found.contains(message), "{files:?}");
+        }
     }
 
     fn read_one(name: &str, bytes: &[u8], expected: &Expected) -> Result<Tensor, String> {

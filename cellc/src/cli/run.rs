@@ -30,10 +30,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 
     progress.stage("reading the inputs");
     let expected = calls::expected(&model, &options)?;
-    let Calls { files: calls, by_field } = match &arguments.inputs {
-        Some(folder) => Calls::find(folder, &expected)?,
+    let Calls { files, by_field } = match &arguments.inputs {
+        Some(path) => Calls::at(path, &expected)?,
         None => Calls::given(&arguments.input, &expected)?,
     };
+    // a run has no pairs of states, so that each Parameter has its file
+    let calls: Vec<Vec<PathBuf>> = files.into_iter().map(|call| call.into_iter().flatten().collect()).collect();
     if calls.len() > 1 && !arguments.output.is_empty() {
         return Err(Failure::Usage(format!(
             "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes those of all",

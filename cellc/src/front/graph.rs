@@ -197,7 +197,7 @@ mod tests {
         for at in 0..compilation.program.bodies.len() {
             let body = compilation.program.body(at);
             let run = measure(&compilation.model, body, &Options::default()).expect("it is small");
-            assert!(run.results[0].largest > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
+            assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
         // of one direction they belong to nothing
         assert!(compile(&gru(Direction::Forward, &both), &Options::default()).is_err());

@@ -46,8 +46,17 @@ pub(super) fn read(xml: &Path, weights: Option<&Path>, wording: Wording) -> Resu
 
 fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
     let found = format!("cannot read {}: {error}", quoted(&xml.to_string_lossy()));
-    let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("the .xml file of a model that OpenVINO saved");
-    Diagnostics(vec![diagnostic.help("check the path, and that the file may be read").cause(error)])
+    let mut diagnostic = Diagnostic::error(Origin::Unknown, found);
+    diagnostic = match error.kind() {
+        // the name may be that of another format
+        io::ErrorKind::FileTooLarge => diagnostic
+            .valid("XML, which this file's content is taken for, of at most 256 MiB; the weights are in a .bin file")
+            .help("save the model again; if it is of another format, its beginning is damaged"),
+        _ => diagnostic
+            .valid("the .xml file of a model that OpenVINO saved")
+            .help("check the path, and that the file may be read"),
+    };
+    Diagnostics(vec![diagnostic.cause(error)])
 }
 
 #[cfg(any(test, feature = "internals"))]

@@ -1,0 +1,124 @@
+//! Whether a bound says anything of an output.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::U;
+
+/// A bound of more than so many times the measured error says nothing.
+const MOST_TIMES: f64 = 1000.0;
+
+/// What a run of steps showed of an output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The least of 0 and the values of the reference.
+    pub low: f64,
+    /// The largest of 0 and the values of the reference.
+    pub high: f64,
+    /// The largest distance of a computed value from the reference; `None` if nothing was computed.
+    pub error: Option<f64>,
+}
+
+/// Why the bound of an output says nothing of its error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Useless {
+    /// There is no finite bound.
+    Infinite,
+    /// The bound exceeds the distance between the least and the largest value of the output.
+    Range {
+        /// The least value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+    },
+    /// The bound exceeds the measured error by a factor of more than [`MOST_TIMES`].
+    Wide {
+        /// The measured error.
+        error: f64,
+    },
+}
+
+impl Useless {
+    /// Why a bound says nothing of an output, which takes values from `low` to `high` at most;
+    /// `None` if it does.
+    ///
+    /// A measured error below the rounding of the largest value counts as that rounding: exact
+    /// results have useful bounds.
+    pub fn of(bound: f64, [low, high]: [f64; 2], seen: Option<&Seen>) -> Option<Self> {
+        let seen = seen.filter(|seen| seen.high > seen.low);
+        let [low, high] = seen.map_or([low, high], |seen| [low.max(seen.low), high.min(seen.high)]);
+        if !bound.is_finite() {
+            return Some(Self::Infinite);
+        }
+        if high > low && bound >= high - low {
+            return Some(Self::Range { low, high });
+        }
+        let error = seen.and_then(|seen| Some((seen.error?, seen.low.abs().max(seen.high.abs()) * U)));
+        let (error, rounding) = error?;
+        (bound > MOST_TIMES * error.max(rounding)).then_some(Self::Wide { error })
+    }
+}
+
+impl Display for Useless {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Infinite => f.write_str(
+                "in the worst case a value on the way overflows, or a divisor, a root or a logarithm meets 0",
+            ),
+            Self::Range { low, high } => {
+                let [low, high] = [low, high].map(|v| rounded(*v));
+                write!(f, "the worst case is as wide as the range of its values, {low} to {high}")
+            }
+            Self::Wide { .. } => f.write_str("the worst case is more than 1,000 times the measured error"),
+        }
+    }
+}
+
+/// Three digits, without an exponent where that is short.
+fn rounded(v: f64) -> String {
+    match v.abs() {
+        0.0 => "0".to_owned(),
+        0.001..100_000.0 => {
+            let decimals = (2 - v.abs().log10().floor() as i32).max(0) as usize;
+            let text = format!("{v:.decimals$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+        }
+        _ => format!("{v:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_useful_within_the_range_and_a_thousand_times_the_error() {
+        let seen = |low, high, error| Some(Seen { low, high, error });
+        let tanh = [-1.0, 1.0];
+        for (bound, range, seen, useless) in [
+            (1e-5, tanh, None, None),
+            (2.0, tanh, None, Some(Useless::Range { low: -1.0, high: 1.0 })),
+            (f64::INFINITY, [f64::NEG_INFINITY, f64::INFINITY], None, Some(Useless::Infinite)),
+            (f64::NAN, tanh, None, Some(Useless::Infinite)),
+            // what was seen is narrower than what is known
+            (5.9e22, [-1e30, 1e30], seen(-3.0, 0.5, None), Some(Useless::Range { low: -3.0, high: 0.5 })),
+            (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
+            (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),
+            // exact results, and nothing but zeros
+            (1e-6, tanh, seen(-0.5, 0.5, Some(0.0)), None),
+            (1e-4, tanh, seen(-0.5, 0.5, Some(0.0)), Some(Useless::Wide { error: 0.0 })),
+            (0.0, [0.0, 0.0], seen(0.0, 0.0, Some(0.0)), None),
+            (1e-6, tanh, seen(0.0, 0.0, Some(0.0)), None),
+        ] {
+            assert_eq!(Useless::of(bound, range, seen.as_ref()), useless, "{bound:e} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_short() {
+        for (v, text) in
+            [(0.0, "0"), (-1.0, "-1"), (0.9876, "0.988"), (12.5, "12.5"), (12345.6, "12346"), (3e30, "3.00e30")]
+        {
+            assert_eq!(rounded(v), text);
+        }
+    }
+}

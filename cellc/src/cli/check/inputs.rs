@@ -1,0 +1,130 @@
+//! Where the inputs of the steps come from.
+
+use crate::bound::states;
+use crate::cli::Failure;
+use crate::harness::Numbers;
+use crate::model::ValidModel;
+use crate::options::Range;
+use crate::random::Random;
+
+use super::recording::{Call, Recording};
+
+/// What inputs are made of.
+pub(super) enum Source {
+    Drawn { seed: u64, range: Range },
+    Recorded(Recording),
+}
+
+impl Source {
+    /// The number of steps: as many as are asked for, or `drawn` of them, or as many as the
+    /// recording has.
+    pub(super) fn steps(&self, asked: Option<usize>, drawn: usize) -> Result<usize, Failure> {
+        let Self::Recorded(recording) = self else { return Ok(asked.unwrap_or(drawn)) };
+        let recorded = recording.steps();
+        match asked {
+            Some(asked) if asked > recorded => {
+                Err(Failure::Usage(format!("--steps {asked}, but the inputs hold {recorded}")))
+            }
+            _ => Ok(asked.unwrap_or(recorded)),
+        }
+    }
+}
+
+/// The inputs of one step after another.
+pub(super) struct Inputs<'a> {
+    source: &'a Source,
+    random: Random,
+    /// The call whose files are read, by its number.
+    call: Option<(usize, Call)>,
+}
+
+/// What comes with the inputs of a step.
+pub(super) struct Next {
+    /// The Parameters that have other elements than in the step before.
+    pub(super) changed: Vec<usize>,
+    /// Whether states and variables start anew.
+    pub(super) fresh: bool,
+    /// By result: what was recorded of this step.
+    pub(super) recorded: Vec<Option<Vec<f64>>>,
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn new(source: &'a Source) -> Self {
+        let seed = if let Source::Drawn { seed, .. } = source { *seed } else { 0 };
+        Self { source, random: Random::new(seed), call: None }
+    }
+
+    /// Sets the Parameters of a step. States that no file gives go on from `reached`, where the
+    /// reference has come to.
+    pub(super) fn next(
+        &mut self,
+        step: usize,
+        model: &ValidModel,
+        reached: &[Vec<f64>],
+        parameters: &mut [Numbers],
+    ) -> Result<Next, Failure> {
+        match self.source {
+            Source::Drawn { range, .. } => {
+                let changed = self.draw(step, model, *range, reached, parameters);
+                Ok(Next { changed, fresh: step == 0, recorded: vec![None; model.results.len()] })
+            }
+            Source::Recorded(recording) => {
+                let (at, frame) = recording.place(step);
+                if self.call.as_ref().is_none_or(|(call, _)| *call != at) {
+                    self.call = Some((at, recording.call(at)?));
+                }
+                let (_, call) = self.call.as_ref().expect("it was read");
+                let fresh = step == 0 || frame == 0 && model.steps.is_some();
+                let mut changed = Vec::new();
+                for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
+                    let state = model.states.iter().position(|pair| pair.parameter == i);
+                    *values = match (state, &call.inputs[i]) {
+                        // between the steps of one call the state goes on
+                        (Some(state), Some(_)) if frame > 0 => of_reached(&reached[state]),
+                        (Some(state), None) if !fresh => of_reached(&reached[state]),
+                        (_, None) => Numbers::Floats(vec![0.0; parameter.shape.iter().product()]),
+                        (_, Some(_)) => call.input(i, &parameter.shape, frame),
+                    };
+                    changed.push(i);
+                }
+                Ok(Next { changed, fresh, recorded: recording.outputs(call, model, frame, at)? })
+            }
+        }
+    }
+
+    fn draw(
+        &mut self,
+        step: usize,
+        model: &ValidModel,
+        range: Range,
+        reached: &[Vec<f64>],
+        parameters: &mut [Numbers],
+    ) -> Vec<usize> {
+        let mut changed = Vec::new();
+        let held = states(model);
+        let random = &mut self.random;
+        for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
+            let state = model.states.iter().position(|pair| pair.parameter == i);
+            let len = parameter.shape.iter().product();
+            *values = match (state, parameter.largest_drawn()) {
+                _ if parameter.weight && step > 0 => continue,
+                // As PyTorch initialises: sums stay of order 1 whatever the size.
+                _ if parameter.weight => Numbers::Floats(
+                    random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
+                ),
+                (None, Some(most)) => Numbers::Integers(random.lengths(len, most)),
+                (None, None) if held.contains(&i) => Numbers::Floats(random.varied(len, range.h)),
+                (None, None) => Numbers::Floats(random.varied(len, range.x)),
+                (Some(_), _) if step == 0 => Numbers::Floats(random.varied(len, range.h)),
+                (Some(s), _) => of_reached(&reached[s]),
+            };
+            changed.push(i);
+        }
+        changed
+    }
+}
+
+/// A state of the reference as generated code takes it.
+fn of_reached(state: &[f64]) -> Numbers {
+    Numbers::Floats(state.iter().map(|&v| v as f32).collect())
+}

@@ -1,0 +1,145 @@
+//! What a tool reads.
+
+use serde::Serialize;
+
+use crate::cli::arguments::CheckArguments;
+use crate::options::Language;
+
+use super::compared::Compared;
+use super::inputs::Source;
+use super::print::inputs;
+use super::table::Table;
+use super::{Checked, too_far};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    model: String,
+    language: &'static str,
+    inputs: String,
+    steps: usize,
+    /// No bound is broken, and no error is above the largest that is allowed.
+    passed: bool,
+    arithmetics: Vec<OfArithmetic<'a>>,
+}
+
+#[derive(Serialize)]
+struct OfArithmetic<'a> {
+    arithmetic: &'static str,
+    isa: &'a str,
+    fused_multiply_add: bool,
+    flash_bytes: u64,
+    flash_has_code: bool,
+    instructions: Option<u64>,
+    outputs: Vec<Output<'a>>,
+}
+
+/// An output, or a variable after a step.
+#[derive(Serialize)]
+struct Output<'a> {
+    name: &'a str,
+    shape: &'a [usize],
+    largest_value: f64,
+    one_step: OneStep,
+    all_steps: AllSteps,
+    recording: Option<Recorded>,
+}
+
+#[derive(Serialize)]
+struct OneStep {
+    error: f64,
+    /// Where the largest error is; none if it says nothing.
+    bound: Option<f64>,
+    no_useful_bound: Option<String>,
+    values_beyond_bound: usize,
+}
+
+/// Numbers that are infinite are `null`.
+#[derive(Serialize)]
+struct AllSteps {
+    error: f64,
+    rms: f64,
+    snr_db: f64,
+}
+
+#[derive(Serialize)]
+struct Recorded {
+    error: f64,
+    rms: f64,
+    snr_db: f64,
+    cosine: f64,
+    rows: usize,
+    arg_max_differs: usize,
+    elements: usize,
+    threshold_differs: Option<usize>,
+}
+
+/// Everything as JSON.
+pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
+    let far = arguments.max_error.is_some_and(|most| !too_far(all, most).is_empty());
+
+    let report = Report {
+        model: arguments.model.path().display().to_string(),
+        language: match arguments.execute.language() {
+            Language::Rust => "rust",
+            Language::C => "c",
+        },
+        inputs: inputs(source),
+        steps: all.first().map_or(0, |checked| checked.steps),
+        passed: !far && !all.iter().any(Checked::is_broken),
+        arithmetics: all.iter().map(|checked| arithmetic(arguments, checked)).collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&report).expect("names are text");
+    text.push('\n');
+    text
+}
+
+fn arithmetic<'a>(arguments: &CheckArguments, checked: &'a Checked) -> OfArithmetic<'a> {
+    let interface = &checked.compilation.interface;
+    let fields = interface.outputs.iter().chain(&interface.variables);
+    OfArithmetic {
+        arithmetic: checked.arithmetic.name(),
+        isa: &checked.isa,
+        fused_multiply_add: checked.fused,
+        flash_bytes: checked.costs.flash,
+        flash_has_code: checked.costs.with_code,
+        instructions: checked.costs.instructions,
+        outputs: fields
+            .zip(&checked.tables)
+            .map(|(field, table)| Output {
+                name: &field.name,
+                shape: &field.shape,
+                largest_value: table.largest(),
+                one_step: one_step(table),
+                all_steps: AllSteps {
+                    error: table.own_state.error,
+                    rms: table.own_state.rms(),
+                    snr_db: table.own_state.snr(),
+                },
+                recording: table.recording.as_ref().map(|compared| recorded(arguments, compared)),
+            })
+            .collect(),
+    }
+}
+
+fn one_step(table: &Table) -> OneStep {
+    let useless = table.useless();
+    OneStep {
+        error: table.error,
+        bound: useless.is_none().then_some(table.bound),
+        no_useful_bound: useless.map(|why| why.to_string()),
+        values_beyond_bound: table.broken,
+    }
+}
+
+fn recorded(arguments: &CheckArguments, compared: &Compared) -> Recorded {
+    Recorded {
+        error: compared.error,
+        rms: compared.rms(),
+        snr_db: compared.snr(),
+        cosine: compared.cosine(),
+        rows: compared.rows,
+        arg_max_differs: compared.other_places,
+        elements: compared.elements,
+        threshold_differs: arguments.threshold.map(|_| compared.other_sides),
+    }
+}

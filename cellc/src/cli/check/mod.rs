@@ -1,0 +1,262 @@
+//! `cellc check`: the generated code against the float64 reference, its own error bound, and what
+//! was recorded.
+
+mod compared;
+mod costs;
+mod distance;
+mod inputs;
+mod json;
+mod print;
+mod recording;
+mod table;
+
+use crate::bound::{Profile, bound};
+use crate::compile::{self, Compilation};
+use crate::diagnostic::Diagnostics;
+use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, parts};
+use crate::harness::{Executable, Numbers, Variables};
+use crate::model::{Model, ValidModel};
+use crate::options::{Arithmetic, Options};
+use crate::reference::{Outcome, initial_variables, reference};
+
+use super::arguments::CheckArguments;
+use super::progress::Progress;
+use super::streams::write_stdout;
+use super::{Failure, report};
+use costs::Costs;
+use inputs::{Inputs, Source};
+use recording::Recording;
+use table::Table;
+
+/// What was found about a model in one arithmetic.
+struct Checked {
+    arithmetic: Arithmetic,
+    compilation: Compilation,
+    /// The instruction set that the steps ran on.
+    isa: String,
+    /// Whether it fuses multiply-add.
+    fused: bool,
+    steps: usize,
+    /// By result, and by variable after them.
+    tables: Vec<Table>,
+    costs: Costs,
+}
+
+impl Checked {
+    /// Whether states or variables are kept between steps.
+    fn keeps(&self) -> bool {
+        keeps(&self.compilation.model)
+    }
+
+    fn is_broken(&self) -> bool {
+        self.tables.iter().any(|table| table.broken > 0)
+    }
+}
+
+/// Runs the steps in each arithmetic that is asked for, prints what is found, and fails if a bound
+/// is broken or an error is above the largest that is allowed.
+pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let progress = Progress::start("reading the model");
+    let (mut model, warnings) = arguments.model.read()?;
+    progress.suspend(|| report(&warnings));
+    let mut options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let mut source = match Recording::open(arguments, &mut model, &mut options)? {
+        Some(recording) => Source::Recorded(recording),
+        None if !arguments.output.is_empty() => {
+            return Err(Failure::Usage(
+                "--output is what was recorded for given inputs: add --input or --inputs".into(),
+            ));
+        }
+        None => Source::Drawn { seed: arguments.seed, range: arguments.range },
+    };
+    let arithmetics = arguments.model.arithmetics();
+    let mut found: Vec<Checked> = Vec::new();
+    for &arithmetic in &arithmetics {
+        let options = Options { arithmetic, ..options.clone() };
+        let checked = checked(arguments, &model, &options, &mut source, arithmetics.len(), &progress)?;
+        // the same warning once
+        let known = found.first().map_or(&[][..], |first| &first.compilation.warnings.0);
+        let warnings = checked.compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
+        let warnings = Diagnostics(warnings.cloned().collect());
+        progress.suspend(|| report(&warnings));
+        found.push(checked);
+    }
+    drop(progress);
+    let text = match (arguments.json, &found[..]) {
+        (true, _) => json::text(arguments, &source, &found),
+        (false, [one]) => print::table(arguments, &source, one),
+        (false, all) => print::arithmetics(arguments, &source, all),
+    };
+    write_stdout(text.as_bytes())?;
+    let above = arguments.max_error.is_some_and(|most| !too_far(&found, most).is_empty());
+    if above || found.iter().any(Checked::is_broken) { Err(Failure::Broken) } else { Ok(()) }
+}
+
+/// The arithmetics and outputs of which an error is above the largest that is allowed, or is no
+/// number; and that error.
+fn too_far(found: &[Checked], most: f64) -> Vec<(Arithmetic, &str, f64)> {
+    let mut all = Vec::new();
+    for checked in found {
+        for (field, table) in checked.compilation.interface.outputs.iter().zip(&checked.tables) {
+            let error = table.largest_error();
+            if error > most || error.is_nan() {
+                all.push((checked.arithmetic, &field.name[..], error));
+            }
+        }
+    }
+    all
+}
+
+/// Compiles the model and runs the steps.
+fn checked(
+    arguments: &CheckArguments,
+    model: &Model,
+    options: &Options,
+    source: &mut Source,
+    arithmetics: usize,
+    progress: &Progress,
+) -> Result<Checked, Failure> {
+    progress.stage("compiling");
+    let compilation = compile::compile(model, options)?;
+    if let Source::Recorded(recording) = source {
+        recording.compiled(arguments, &compilation)?;
+    }
+    let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
+    let isa = harness.isa().to_owned();
+    let fused = compilation.plan.isas.iter().any(|(of, fused)| of.name == isa && *fused);
+    let model = &compilation.model;
+    let products = compilation.options.products();
+    let has_integers = !parts(model, &products).is_empty();
+    let drawn = if has_integers || arithmetics > 1 { INTEGER_STEPS } else { STEPS };
+    let steps = source.steps(arguments.steps, drawn)?;
+    // of one arithmetic alone, what each layer contributes
+    let mut integers = (has_integers && arithmetics == 1).then(|| IntegerRuns::new(model, &products));
+    progress.count("checking", steps);
+    let profile = &Profile::new(fused, &compilation.options);
+    let mut run = Run::new(model, arguments.threshold);
+    let mut inputs = Inputs::new(source);
+    for step in 0..steps {
+        run.step(step, profile, &mut inputs, source, &mut harness, integers.as_mut())?;
+        progress.advance();
+    }
+    let mut tables = run.tables;
+    for (part, found) in integers.iter().flat_map(IntegerRuns::parts) {
+        // a result that does not depend on a part says nothing of it
+        for (table, found) in tables.iter_mut().zip(found).filter(|(_, found)| found.error > 0.0) {
+            table.parts.push((part.clone(), *found));
+        }
+    }
+    let costs = Costs::of(&compilation);
+    Ok(Checked { arithmetic: options.arithmetic, isa, fused, steps, tables, costs, compilation })
+}
+
+/// Whether a model keeps states or variables between steps.
+fn keeps(model: &ValidModel) -> bool {
+    !model.states.is_empty() || !model.variables.is_empty()
+}
+
+/// The i-th of the results, and of the variables after them.
+fn part<V>(outcome: &Outcome<V>, i: usize) -> &[V] {
+    outcome.parts().nth(i).map_or(&[], Vec::as_slice)
+}
+
+/// Steps, of the reference and of generated code.
+struct Run<'m> {
+    model: &'m ValidModel,
+    threshold: Option<f64>,
+    tables: Vec<Table>,
+    /// The Parameters of a step, as generated code and as the reference take them.
+    given: Vec<Numbers>,
+    exact: Vec<Vec<f64>>,
+    /// The states and variables with which the reference and the generated code go on, each with
+    /// its own.
+    exact_states: Vec<Vec<f64>>,
+    own_states: Vec<Vec<f32>>,
+    exact_variables: Vec<Vec<f64>>,
+    own_variables: Vec<Vec<f32>>,
+}
+
+impl<'m> Run<'m> {
+    fn new(model: &'m ValidModel, threshold: Option<f64>) -> Self {
+        Self {
+            model,
+            threshold,
+            tables: (0..model.results.len() + model.variables.len()).map(|_| Table::default()).collect(),
+            given: vec![Numbers::Floats(Vec::new()); model.parameters.len()],
+            exact: vec![Vec::new(); model.parameters.len()],
+            exact_states: Vec::new(),
+            own_states: Vec::new(),
+            exact_variables: initial_variables(model),
+            own_variables: Vec::new(),
+        }
+    }
+
+    /// One step from where the reference has come to, and one from where the generated code has.
+    fn step(
+        &mut self,
+        step: usize,
+        profile: &Profile,
+        inputs: &mut Inputs<'_>,
+        source: &Source,
+        harness: &mut crate::harness::Harness,
+        integers: Option<&mut IntegerRuns>,
+    ) -> Result<(), Failure> {
+        let model = self.model;
+        let next = inputs.next(step, model, &self.exact_states, &mut self.given)?;
+        let pack = next.changed.iter().any(|&i| model.parameters[i].weight);
+        for i in next.changed {
+            self.exact[i] = self.given[i].exact();
+        }
+        if next.fresh {
+            self.exact_variables = initial_variables(model);
+        }
+        // One step from where the reference has come to, as far as f32 holds it.
+        let as_f32 = |values: &Vec<f64>| values.iter().map(|&v| v as f32).collect();
+        let variables: Vec<Vec<f32>> = self.exact_variables.iter().map(as_f32).collect();
+        let before: Vec<Vec<f64>> = variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
+        let mut expected = reference(model, &self.exact, &before);
+        let bounds = bound(model, profile, &self.exact, &before);
+        let first = if next.fresh { Variables::Initial } else { Variables::Given(&variables) };
+        let mut got = harness.call(&self.given, pack, first)?;
+        for (r, table) in self.tables.iter_mut().enumerate() {
+            table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
+        }
+        // the recording goes on from its own states where it brings them
+        let brings_states = matches!(source, Source::Recorded(recording) if recording.gives_states(model));
+        if brings_states {
+            self.compare(&next.recorded, &got);
+        }
+        if keeps(model) && !next.fresh {
+            for (s, pair) in model.states.iter().enumerate() {
+                self.exact[pair.parameter] = std::mem::take(&mut self.exact_states[s]);
+                self.given[pair.parameter] = Numbers::Floats(std::mem::take(&mut self.own_states[s]));
+            }
+            expected = reference(model, &self.exact, &self.exact_variables);
+            got = harness.call(&self.given, false, Variables::Given(&self.own_variables))?;
+        }
+        for (r, table) in self.tables.iter_mut().enumerate() {
+            table.own_state(part(&expected, r), part(&got, r));
+        }
+        if !brings_states {
+            self.compare(&next.recorded, &got);
+        }
+        if let Some(integers) = integers {
+            integers.step(model, &self.exact, &expected, next.fresh);
+        }
+        self.exact_states = model.states.iter().map(|pair| expected.results[pair.result].clone()).collect();
+        self.own_states = model.states.iter().map(|pair| got.results[pair.result].clone()).collect();
+        self.exact_variables = expected.variables;
+        self.own_variables = got.variables;
+        Ok(())
+    }
+
+    /// Compares the results of a step with what was recorded of it.
+    fn compare(&mut self, recorded: &[Option<Vec<f64>>], got: &Outcome<f32>) {
+        for (r, recorded) in recorded.iter().enumerate() {
+            let Some(recorded) = recorded else { continue };
+            let columns = self.model.results[r].shape.last().copied().unwrap_or(1);
+            let compared = self.tables[r].recording.get_or_insert_default();
+            compared.add(recorded, &got.results[r], columns, self.threshold);
+        }
+    }
+}

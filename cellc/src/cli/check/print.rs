@@ -1,0 +1,269 @@
+//! What a person reads.
+
+use std::fmt::Write;
+
+use crate::cli::arguments::CheckArguments;
+use crate::diagnostic::quoted;
+use crate::emit::names::Field;
+use crate::encoding::Loss;
+use crate::free_run::Part;
+use crate::header::integers;
+use crate::model::ElementType;
+use crate::options::{Language, Range, Threads};
+
+use super::inputs::Source;
+use super::table::{Broken, Table};
+use super::{Checked, too_far};
+
+/// What was found in one arithmetic.
+pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
+    let mut text = title(arguments, source, checked);
+    for line in notes(checked) {
+        text += &line;
+        text.push('\n');
+    }
+    let interface = &checked.compilation.interface;
+    for (field, table) in interface.outputs.iter().chain(&interface.variables).zip(&checked.tables) {
+        text += &output(arguments, checked, field, table);
+    }
+    text.push('\n');
+    text += &verdict(arguments, std::slice::from_ref(checked));
+    text
+}
+
+/// The model, the steps, the code, the inputs.
+fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
+    let language = match checked.compilation.options.language {
+        Language::Rust => "Rust",
+        Language::C => "C",
+    };
+    let profile = if checked.fused { "fused" } else { "unfused" };
+    let inputs = inputs(source);
+    let steps = checked.steps;
+    let plural = if steps == 1 { "" } else { "s" };
+    format!(
+        "{}: {steps} step{plural} of the generated {language} on {} ({profile} multiply-add), {inputs}\n",
+        arguments.model.path().display(),
+        checked.isa
+    )
+}
+
+/// Where the inputs come from.
+pub(super) fn inputs(source: &Source) -> String {
+    match source {
+        Source::Recorded(recording) => format!("inputs from {}", recording.from),
+        Source::Drawn { seed, range: Range { x, h } } => {
+            format!("inputs drawn from seed {seed} with |x| <= {x}, |h| <= {h}")
+        }
+    }
+}
+
+/// What is to be known of the arithmetic.
+fn notes(checked: &Checked) -> Vec<String> {
+    let compilation = &checked.compilation;
+    let model = &compilation.model;
+    let mut lines = integers(model, &compilation.options);
+    lines.extend(Loss::of(model, &compilation.options).iter().map(Loss::to_string));
+    let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
+    let elements = floats.chain(model.results.iter().map(|r| r.element));
+    let mut others: Vec<_> = elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();
+    others.sort_unstable();
+    others.dedup();
+    if !others.is_empty() {
+        lines.push(format!("tensors that are {} in the model are f32 here", others.join(", ")));
+    }
+    if compilation.options.threads == Threads::Two {
+        let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
+        let halves: Vec<_> = products.map(|[here, there]| format!("{here} and {there}")).collect();
+        let halves = if halves.is_empty() { "no cell is worth it".to_owned() } else { halves.join("; ") };
+        lines.push(format!("two threads: {halves}"));
+    }
+    lines.extend(compilation.activations.iter().cloned());
+    lines
+}
+
+/// One output.
+fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &Table) -> String {
+    let interface = &checked.compilation.interface;
+    let mut text = format!("\n{} {:?}", field.name, field.shape);
+    if interface.variables.iter().any(|variable| variable == field) {
+        text += ", the variable";
+    } else if let Some(state) = interface.states.iter().find(|s| interface.outputs[s.output] == *field) {
+        text += &format!(", the next {}", interface.inputs[state.input].name);
+    }
+    text.push('\n');
+    let units = |value: f64| {
+        let units = value / (table.largest() * f64::from(f32::EPSILON));
+        match units.is_finite() {
+            true if units < 1e6 => format!("{units:.2}"),
+            true => format!("{units:.2e}"),
+            false => "-".to_owned(),
+        }
+    };
+    let line = |what: &str, value: f64| format!("    {what:<32}{value:>12.3e}{:>20}\n", units(value));
+    let plain = |what: &str, value: String| format!("    {what:<32}{value:>12}\n");
+    text += &format!("{:<36}{:>12}{:>20}\n", "", "absolute", "2^-23 of largest");
+    text += &format!("  {:<34}{:>12.3e}\n", "largest value of the reference", table.largest());
+    text += if checked.keeps() { "  one step, from the reference's state\n" } else { "  one step\n" };
+    text += &line("largest error", table.error);
+    match table.useless() {
+        None => {
+            text += &line("bound there", table.bound);
+            text += &plain("largest share of a bound", format!("{:.1} %", 100.0 * table.share));
+            if table.unbounded > 0 {
+                text += &plain("values without a finite bound", table.unbounded.to_string());
+            }
+        }
+        Some(why) => text += &format!("    no useful bound for {}: {why}\n", field.name),
+    }
+    if let Some(Broken { step, element, exact, got, bound }) = &table.first_broken {
+        text += &format!(
+            "    BROKEN: {} values are further off than their bound; the first is element {element} (counted in C \
+             order) of step {step}: {got:e} where {exact:e} is right within {bound:.3e}\n",
+            table.broken
+        );
+    }
+    text += if checked.keeps() { "  all steps, from its own state\n" } else { "  all steps\n" };
+    if checked.keeps() {
+        text += &line("largest error", table.own_state.error);
+    }
+    text += &line("rms error", table.own_state.rms());
+    text += &plain("SNR", decibels(table.own_state.snr()));
+    text += &recording(arguments, table, line, plain);
+    if !table.parts.is_empty() {
+        text += &format!("  {:<34}{:>12}{:>20}\n", "of one gate in integers alone", "largest", "rms");
+    }
+    for (Part { layer, gate }, found) in &table.parts {
+        let gate = gate.map_or(String::new(), |gate| format!("{gate} of "));
+        text += &format!("    {:<32}{:>12.3e}{:>20.3e}\n", gate + &quoted(layer), found.error, found.rms());
+    }
+    text
+}
+
+/// How far an output is from its recording.
+fn recording(
+    arguments: &CheckArguments,
+    table: &Table,
+    line: impl Fn(&str, f64) -> String,
+    plain: impl Fn(&str, String) -> String,
+) -> String {
+    let Some(compared) = &table.recording else { return String::new() };
+    let mut text = "  against the recording\n".to_owned();
+    text += &line("largest error", compared.error);
+    text += &line("rms error", compared.rms());
+    text += &plain("SNR", decibels(compared.snr()));
+    text += &plain("cosine", cosine(compared.cosine()));
+    if compared.rows > 0 {
+        text += &plain("arg max differs", format!("{} of {}", compared.other_places, compared.rows));
+    }
+    if let Some(threshold) = arguments.threshold {
+        let what = format!("on the other side of {threshold}");
+        text += &plain(&what, format!("{} of {}", compared.other_sides, compared.elements));
+    }
+    text
+}
+
+/// Whether bounds hold, and errors are as small as is asked for.
+fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
+    let broken = all.iter().any(Checked::is_broken);
+    let tables = || all.iter().flat_map(|checked| &checked.tables);
+    let (outputs, useless) = (tables().count(), tables().filter(|table| table.useless().is_some()).count());
+    let mut text = match useless {
+        _ if broken => "the error bound is broken\n".to_owned(),
+        0 => "every error is within its bound\n".to_owned(),
+        _ if useless == outputs => "no output has a useful bound: read the measured errors\n".to_owned(),
+        _ => format!(
+            "every error is within its bound, where there is a useful one: for {} of {outputs} outputs\n",
+            outputs - useless
+        ),
+    };
+    let Some(most) = arguments.max_error else { return text };
+    let far = too_far(all, most);
+    for (arithmetic, name, error) in &far {
+        let of = if all.len() > 1 { format!(" in {}", arithmetic.name()) } else { String::new() };
+        _ = writeln!(text, "the largest error of {name}{of}, {error:.3e}, is above --max-error {most:e}");
+    }
+    if far.is_empty() {
+        _ = writeln!(text, "no error is above --max-error {most:e}");
+    }
+    text
+}
+
+/// One table of all arithmetics: a row for each, of each output.
+pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let mut text = title(arguments, source, first);
+    let fields = &first.compilation.interface.outputs;
+    for (i, field) in fields.iter().enumerate() {
+        let largest = first.tables[i].largest();
+        text += &format!("\n{} {:?}, values up to {largest:.3e}; errors of all steps", field.name, field.shape);
+        text += if first.keeps() { ", each from its own state\n" } else { "\n" };
+        let recorded = first.tables[i].recording.is_some();
+        let mut head = vec!["arithmetic", "largest error", "rms", "SNR"];
+        if recorded {
+            head.extend(["from the recording", "SNR", "arg max differs"]);
+            head.extend(arguments.threshold.map(|_| "other side"));
+        }
+        let row = |checked: &Checked| row(arguments, checked.arithmetic.name(), &checked.tables[i]);
+        let head = head.into_iter().map(str::to_owned).collect();
+        text += &columns(&[vec![head], all.iter().map(row).collect()].concat());
+    }
+    let target = first.compilation.options.arch.name;
+    let code = if first.costs.with_code { "weights, constants and code" } else { "weights and constants" };
+    text += &format!("\na step for --target {target}: {code}\n");
+    let mut costs = vec![vec!["arithmetic".to_owned(), "flash, bytes".to_owned(), "instructions".to_owned()]];
+    for checked in all {
+        let instructions = checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());
+        costs.push(vec![checked.arithmetic.name().to_owned(), checked.costs.flash.to_string(), instructions]);
+    }
+    text += &columns(&costs);
+    text.push('\n');
+    text += &verdict(arguments, all);
+    text
+}
+
+/// An output in one arithmetic.
+fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
+    let own = &table.own_state;
+    let mut cells =
+        vec![name.to_owned(), format!("{:.3e}", own.error), format!("{:.3e}", own.rms()), decibels(own.snr())];
+    if let Some(compared) = &table.recording {
+        cells.extend([format!("{:.3e}", compared.error), decibels(compared.snr())]);
+        cells.push(match compared.rows {
+            0 => "-".to_owned(),
+            rows => format!("{} of {rows}", compared.other_places),
+        });
+        cells.extend(arguments.threshold.map(|_| format!("{} of {}", compared.other_sides, compared.elements)));
+    }
+    cells
+}
+
+/// Rows of cells in columns: the first to the left, the others to the right.
+fn columns(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 => format!("  {cell:<width$}"),
+            _ => format!("  {cell:>width$}"),
+        });
+        text += cells.collect::<String>().trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn decibels(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "-".to_owned(),
+        f64::INFINITY => "exact".to_owned(),
+        f64::NEG_INFINITY => "none".to_owned(),
+        _ => format!("{value:.1} dB"),
+    }
+}
+
+/// With as many nines as there are.
+fn cosine(value: f64) -> String {
+    if value.is_nan() { "-".to_owned() } else { format!("{value:.9}") }
+}

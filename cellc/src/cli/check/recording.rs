@@ -1,0 +1,266 @@
+//! Inputs from files, and outputs that were recorded with them. Where the number of steps is open,
+//! each call is checked step by step.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::Failure;
+use crate::cli::arguments::CheckArguments;
+use crate::cli::calls::{self, Calls, Expected};
+use crate::compile::Compilation;
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::harness::Numbers;
+use crate::model::{Model, ResultValue, Tensor, ValidModel};
+use crate::options::Options;
+
+/// The files of the calls.
+pub(super) struct Recording {
+    parameters: Vec<Expected>,
+    /// By call and Parameter; `None`: a state that starts at zero and goes on.
+    inputs: Vec<Vec<Option<PathBuf>>>,
+    /// By call and result.
+    outputs: Vec<Vec<Option<PathBuf>>>,
+    /// The number of steps of each call.
+    frames: Vec<usize>,
+    /// What the report says of the inputs.
+    pub(super) from: String,
+}
+
+/// What the files of one call hold.
+pub(super) struct Call {
+    pub(super) inputs: Vec<Option<(Numbers, Vec<usize>)>>,
+    outputs: Vec<Option<Tensor>>,
+}
+
+impl Recording {
+    /// Finds the inputs and fixes the sizes that the model leaves open, but for a number of steps
+    /// that may stay open. `None` if no files are given.
+    pub(super) fn open(
+        arguments: &CheckArguments,
+        model: &mut Model,
+        options: &mut Options,
+    ) -> Result<Option<Self>, Failure> {
+        if arguments.inputs.is_none() && arguments.input.is_empty() {
+            return Ok(None);
+        }
+        let mut parameters = calls::expected(model, options)?;
+        let (inputs, from) = match &arguments.inputs {
+            Some(path) => (Calls::at(path, &parameters)?.files, path.display().to_string()),
+            None => (Calls::given(&arguments.input, &parameters)?.files, "files".to_owned()),
+        };
+        let has_steps = parameters.iter().any(|expected| expected.own_in_each_step);
+        if !has_steps {
+            // A later call that differs is refused when it is read.
+            let shape = |(path, expected): (&Option<PathBuf>, _)| match path {
+                Some(path) => Ok(Some(calls::read(path, expected)?.shape().to_vec())),
+                None => Ok(None),
+            };
+            let shapes = inputs[0].iter().zip(&parameters).map(shape).collect::<Result<Vec<_>, Failure>>()?;
+            if let Some(shapes) = shapes.into_iter().collect::<Option<Vec<_>>>() {
+                *options = calls::fix_shapes(model, options, &shapes);
+                parameters = calls::expected(model, options)?;
+            }
+        }
+        let (frames, outputs) = (vec![1; inputs.len()], vec![Vec::new(); inputs.len()]);
+        Ok(Some(Self { parameters, inputs, outputs, frames, from }))
+    }
+
+    /// Finds the recorded outputs, and the number of steps of each call.
+    pub(super) fn compiled(&mut self, arguments: &CheckArguments, compilation: &Compilation) -> Result<(), Failure> {
+        let Compilation { model, interface, .. } = compilation;
+        let fields: Vec<&str> = interface.outputs.iter().map(|field| &field.name[..]).collect();
+        self.outputs = vec![vec![None; fields.len()]; self.inputs.len()];
+        if let Some(folder) = arguments.inputs.as_deref().filter(|path| path.is_dir()) {
+            for (call, output, path) in calls::recorded_outputs(folder, &self.parameters, &fields)? {
+                if let Some(place) = self.outputs.get_mut(call).and_then(|outputs| outputs.get_mut(output)) {
+                    *place = Some(path);
+                }
+            }
+        }
+        if !arguments.output.is_empty() && self.inputs.len() > 1 {
+            let calls = self.inputs.len();
+            return Err(Failure::Usage(format!(
+                "--output is the recording of one call, and --inputs holds {calls}: name the recorded outputs r<k>_out<j>.npy and put them beside the inputs"
+            )));
+        }
+        let names: Vec<_> =
+            model.results.iter().zip(&fields).map(|(result, field)| (&result.names[..], *field)).collect();
+        for (name, path) in &arguments.output {
+            let output = calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?;
+            self.outputs[0][output] = Some(path.clone());
+        }
+        self.frames = (0..self.inputs.len()).map(|call| self.frames_of(call, model)).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The number of steps that the files of a call hold.
+    fn frames_of(&self, call: usize, model: &ValidModel) -> Result<usize, Failure> {
+        let mut found: Option<(usize, &Path)> = None;
+        let all = self.inputs[call].iter().zip(&self.parameters).zip(&model.parameters);
+        for ((path, expected), parameter) in all {
+            let Some(path) = path.as_deref().filter(|_| expected.own_in_each_step) else { continue };
+            let tensor = calls::read(path, expected)?;
+            let frames = frames(tensor.shape(), &parameter.shape).ok_or_else(|| {
+                wrong(path, format!("its shape is {:?}; {:?} is one step", tensor.shape(), parameter.shape))
+            })?;
+            match found {
+                Some((other, first)) if other != frames => {
+                    let first = first.display();
+                    return Err(wrong(path, format!("it holds {frames} steps, and {first} holds {other}")).into());
+                }
+                _ => found = Some((frames, path)),
+            }
+        }
+        Ok(found.map_or(1, |(frames, _)| frames))
+    }
+
+    /// The number of steps of all calls.
+    pub(super) fn steps(&self) -> usize {
+        self.frames.iter().sum()
+    }
+
+    /// The call that a step belongs to, and which of its steps it is.
+    pub(super) fn place(&self, mut step: usize) -> (usize, usize) {
+        for (call, frames) in self.frames.iter().enumerate() {
+            match step.checked_sub(*frames) {
+                None => return (call, step),
+                Some(rest) => step = rest,
+            }
+        }
+        unreachable!("check: the recording has as many steps as are taken")
+    }
+
+    /// Whether each call brings the states that it starts from.
+    pub(super) fn gives_states(&self, model: &ValidModel) -> bool {
+        let mut states = model.states.iter().map(|pair| self.inputs[0][pair.parameter].is_some());
+        model.steps.is_none() && states.any(|given| given)
+    }
+
+    /// Reads the files of a call.
+    pub(super) fn call(&self, call: usize) -> Result<Call, Failure> {
+        let input = |(path, expected): (&Option<PathBuf>, &Expected)| {
+            let Some(path) = path else { return Ok(None) };
+            let tensor = calls::read(path, expected)?;
+            Ok(Some((Numbers::of(&tensor), tensor.shape().to_vec())))
+        };
+        let output = |path: &Option<PathBuf>| path.as_deref().map(calls::read_npy).transpose();
+        Ok(Call {
+            inputs: self.inputs[call].iter().zip(&self.parameters).map(input).collect::<Result<_, Failure>>()?,
+            outputs: self.outputs[call].iter().map(output).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// By result, what a call's files hold of one step.
+    pub(super) fn outputs(
+        &self,
+        call: &Call,
+        model: &ValidModel,
+        frame: usize,
+        at: usize,
+    ) -> Result<Vec<Option<Vec<f64>>>, Failure> {
+        let all = call.outputs.iter().zip(&model.results).enumerate();
+        let of_step = |(i, (tensor, result)): (usize, (&Option<Tensor>, &ResultValue))| {
+            let Some(tensor) = tensor else { return Ok(None) };
+            let one = &result.shape[..];
+            let wanted = match &model.steps {
+                Some(steps) if steps.results[i] => self.frames[at],
+                // it is known after the last step only
+                Some(_) if frame + 1 < self.frames[at] => return Ok(None),
+                _ => 1,
+            };
+            let at_frame = if wanted == 1 { 0 } else { frame };
+            let shape = tensor.shape();
+            // as many parts as the call had
+            let is_part = |most: &usize| shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..];
+            if result.parts.is_some() && shape.len() == one.len() && one.first().is_some_and(is_part) {
+                return Ok(Some((0..tensor.len()).map(|place| tensor.get_f64(place)).collect()));
+            }
+            let places = places(shape, one, at_frame).filter(|_| frames(shape, one) == Some(wanted));
+            let path = self.outputs[at][i].as_deref().unwrap_or(Path::new(""));
+            let places = places.ok_or_else(|| {
+                let steps = if wanted == 1 { String::new() } else { format!(" for each of {wanted} steps") };
+                wrong(path, format!("its shape is {shape:?}; {one:?}{steps} is needed"))
+            })?;
+            Ok(Some(places.into_iter().map(|place| tensor.get_f64(place)).collect()))
+        };
+        all.map(of_step).collect()
+    }
+}
+
+impl Call {
+    /// An input of one step, whose shape is `one`.
+    pub(super) fn input(&self, i: usize, one: &[usize], frame: usize) -> Numbers {
+        let (numbers, shape) = self.inputs[i].as_ref().expect("an input that a file gives");
+        // what has no step of its own is the same in all
+        let frame = if frames(shape, one) == Some(1) { 0 } else { frame };
+        let places = places(shape, one, frame).expect("shapes were compared");
+        match numbers {
+            Numbers::Floats(values) => Numbers::Floats(places.into_iter().map(|place| values[place]).collect()),
+            Numbers::Integers(values) => Numbers::Integers(places.into_iter().map(|place| values[place]).collect()),
+        }
+    }
+}
+
+/// The axis along which a tensor holds steps of a shape; `None` if it holds one step. `Err` if it
+/// does not hold such steps.
+fn axis(shape: &[usize], one: &[usize]) -> Result<Option<usize>, ()> {
+    if shape == one {
+        return Ok(None);
+    }
+    if shape.len() == one.len() {
+        let differ: Vec<usize> = (0..one.len()).filter(|&axis| shape[axis] != one[axis]).collect();
+        return match differ[..] {
+            [axis] if one[axis] == 1 => Ok(Some(axis)),
+            _ => Err(()),
+        };
+    }
+    // axes of size 1 may be left out, but for that of the steps
+    let squeezed = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
+    if squeezed(shape) == squeezed(one) {
+        return Ok(None);
+    }
+    let fits = |axis: usize| {
+        let rest = [&shape[..axis], &shape[axis + 1..]].concat();
+        squeezed(&rest) == squeezed(one)
+    };
+    (0..shape.len()).find(|&axis| shape[axis] != 1 && fits(axis)).map(Some).ok_or(())
+}
+
+/// The number of steps of a shape that a tensor holds.
+fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
+    axis(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
+}
+
+/// Where the elements of a step stand in a tensor that holds several.
+fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
+    let Some(axis) = axis(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
+    let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);
+    let outer = shape[..axis].iter().product::<usize>();
+    Some((0..outer).flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i)).collect())
+}
+
+fn wrong(path: &Path, what: String) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, format!("{}: {what}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_lie_along_one_axis() {
+        for (shape, one, steps, second) in [
+            (&[1, 5, 2][..], &[1, 1, 2][..], Some(5), Some(vec![2, 3])),
+            (&[2, 3, 1], &[2, 1, 1], Some(3), Some(vec![1, 4])),
+            (&[1, 1, 2], &[1, 1, 2], Some(1), Some(vec![0, 1])),
+            // as other programs record it
+            (&[5, 2], &[1, 1, 2], Some(5), Some(vec![2, 3])),
+            (&[2], &[1, 1, 2], Some(1), Some(vec![0, 1])),
+            (&[1, 5, 2], &[1, 2], Some(5), Some(vec![2, 3])),
+            (&[1, 5, 3], &[1, 1, 2], None, None),
+            (&[2, 5, 2], &[1, 1, 2], None, None),
+            (&[5, 3], &[1, 1, 2], None, None),
+        ] {
+            assert_eq!((frames(shape, one), places(shape, one, 1)), (steps, second), "{shape:?} {one:?}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The lines of a header about the worst-case error of one step.
+
+use super::rounded_up;
+use crate::bound::{self, Claim, Profile, Seen, Useless};
+use crate::emit::names::Interface;
+use crate::model::ValidModel;
+use crate::options::Options;
+use crate::plan::Plan;
+
+/// The products of a step above which its bound is not worked out: some seconds.
+const MOST_WORK: usize = 1 << 30;
+
+/// The worst-case error of one step, for each arithmetic profile that a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    /// For which inputs it holds.
+    range: String,
+    profiles: Vec<OfProfile>,
+}
+
+#[derive(Clone, Debug)]
+struct OfProfile {
+    /// The profile, and the instruction sets that have it.
+    name: String,
+    claims: Claims,
+}
+
+#[derive(Clone, Debug)]
+enum Claims {
+    /// The model is too large.
+    NotComputed,
+    /// Weights are given at run time: a formula, by line.
+    Formula(Vec<String>),
+    /// By result.
+    Results(Vec<Claim>),
+}
+
+impl Bounds {
+    /// Of a model with this plan.
+    pub(crate) fn new(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interface) -> Self {
+        let (x, h) = (options.range.x, options.range.h);
+        let known = interface.weights.is_empty();
+        let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", for any lengths" } else { "" };
+        let range = if known { format!(" for |x| <= {x} and |h| <= {h}{lengths}") } else { String::new() };
+        let mut fuses: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
+        fuses.sort_unstable();
+        fuses.dedup();
+        let of_profile = |fused: bool| {
+            let profile = &Profile::new(fused, options);
+            let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
+            let name = format!("{}, {}", if fused { "fused" } else { "unfused" }, isas.join(" and "));
+            let claims = match known {
+                true if bound::work(model) > MOST_WORK => Claims::NotComputed,
+                true => Claims::Results(bound::over_range(model, profile, f64::from(x), f64::from(h))),
+                false => Claims::Formula(bound::formula(model, profile)),
+            };
+            OfProfile { name, claims }
+        };
+        Self { range, profiles: fuses.into_iter().map(of_profile).collect() }
+    }
+
+    /// The lines, with what was seen of each result where steps were run.
+    pub(crate) fn lines(&self, interface: &Interface, seen: Option<&[Seen]>) -> Vec<String> {
+        let mut lines = vec![format!("Largest possible error of one step{}:", self.range)];
+        for OfProfile { name, claims } in &self.profiles {
+            lines.push(format!("  {name}:"));
+            match claims {
+                Claims::NotComputed => lines.push("    not computed for a model of this size".to_owned()),
+                Claims::Formula(formula) => lines.extend(formula.iter().map(|line| format!("    {line}"))),
+                Claims::Results(claims) => {
+                    for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {
+                        lines.push(format!("    {}", stated(&field.name, claim, seen.map(|seen| &seen[i]))));
+                    }
+                }
+            }
+        }
+        lines
+    }
+}
+
+fn useless(claim: &Claim, seen: Option<&Seen>) -> Option<Useless> {
+    Useless::of(claim.error, [claim.low, claim.high], seen)
+}
+
+/// The bound of a result, or why none is stated, and the measured error beside that.
+fn stated(name: &str, claim: &Claim, seen: Option<&Seen>) -> String {
+    match useless(claim, seen) {
+        None => format!("{name}: {}", rounded_up(claim.error)),
+        Some(why) => {
+            let error = seen.and_then(|seen| seen.error).filter(|error| error.is_finite());
+            let measured = error.map_or(String::new(), |error| format!("; measured: {error:.1e}"));
+            format!("no useful bound for {name}: {why}{measured}")
+        }
+    }
+}
