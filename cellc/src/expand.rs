@@ -31,7 +31,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Batch(Some(rows)) => format!("`batch = {rows}`"),
     Setting::Isa => "`isa`".to_owned(),
     Setting::Dim => "`dim`".to_owned(),
-    Setting::Constant => "`const`".to_owned(),
+    Setting::Constant | Setting::ConstantOf(..) => "`const`".to_owned(),
     Setting::Key { name: "cell", .. } => "the cell".to_owned(),
     Setting::Key { name, .. } => format!("`{name}`"),
     // no macro has a key for the rest

@@ -16,6 +16,8 @@ pub enum Setting<'a> {
     Dim,
     /// Inputs that are constants.
     Constant,
+    /// An input, and the number that it is.
+    ConstantOf(&'a str, f64),
     /// The most iterations of a loop.
     MaxSteps,
     /// Which inputs and outputs are states.
@@ -73,6 +75,7 @@ fn option(setting: Setting<'_>) -> String {
         }
         Setting::Dim => "--dim".to_owned(),
         Setting::Constant => "--const".to_owned(),
+        Setting::ConstantOf(input, number) => format!("--const {}", in_shell(&format!("{input}={number}"))),
         Setting::MaxSteps => "--max-steps".to_owned(),
         Setting::State => "--state".to_owned(),
         Setting::StateOf(pairs) => {
@@ -107,6 +110,7 @@ pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
             format!("state(State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
         }
         Setting::NoState => "state(State::None)".to_owned(),
+        Setting::ConstantOf(input, number) => format!("constant({input:?}, {number})"),
         _ => return None,
     })
 }

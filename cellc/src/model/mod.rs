@@ -114,6 +114,17 @@ pub struct InputFile {
     pub sha256: String,
 }
 
+/// The name that a file gives to a size of an input that it leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisName {
+    /// The name of the input.
+    pub input: String,
+    /// The axis of the size.
+    pub axis: usize,
+    /// The name of the size: `batch`.
+    pub name: String,
+}
+
 /// A graph as an input states it; validation decides whether it is right.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -127,6 +138,8 @@ pub struct Model {
     pub dimensions: Vec<String>,
     /// Axes of inputs that the user leaves open by their names: the number of steps.
     pub open_axes: Vec<(ValueId, usize)>,
+    /// The names of open sizes of inputs.
+    pub axis_names: Vec<AxisName>,
     /// All tensors.
     pub values: Vec<Value>,
     /// All operations that a result depends on, each after the ones it reads.

@@ -2,8 +2,17 @@
 
 use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::diagnostic::Setting;
-use crate::model::{Branch, ElementType, Elementwise, If, Node, Unread, shape_text};
+use crate::diagnostic::{Setting, Severity, quoted};
+use crate::model::{Branch, ElementType, Elementwise, If, Node, Op, Unread, ValueId, shape_text};
+
+/// A comparison by which an input decides between branches.
+struct Decision {
+    /// The name of the input.
+    input: String,
+    number: f64,
+    /// True if the condition holds where the input is the number; else where it is another one.
+    equal: bool,
+}
 
 impl<'a> Validation<'a> {
     pub(super) fn choose(&mut self, node: &'a Node, choice: &'a If) {
@@ -28,9 +37,7 @@ impl<'a> Validation<'a> {
             return;
         }
         let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else { return };
-        self.at_run_time += 1;
-        let branches = (self.branch(node, &choice.then), self.branch(node, &choice.otherwise));
-        self.at_run_time -= 1;
+        let branches = (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
         let (Some(then), Some(otherwise)) = branches else { return };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
             let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
@@ -47,12 +54,87 @@ impl<'a> Validation<'a> {
 
     /// Refuses what the reader did not know: something takes it, or may.
     pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
-        let mut help = why.help.clone();
-        if self.at_run_time > 0 {
-            let option = self.options.wording.of(Setting::Constant);
-            help += &format!("; or, if an input decides whether it is taken, fix that input: {option}");
+        self.error(node, &node.origin, &why.found[..], &why.valid[..], &why.help[..]);
+    }
+
+    /// One of two branches between which a call decides. What is wrong with the branch says where it is, and how to leave it out.
+    fn side(&mut self, node: &'a Node, branch: &'a Branch, holds: bool) -> Option<Vec<Known>> {
+        let before = self.diagnostics.0.len();
+        let results = self.branch(node, branch);
+        if self.diagnostics.0.len() == before {
+            return results;
         }
-        self.error(node, &node.origin, &why.found[..], &why.valid[..], help);
+        let (place, way) = self.place_and_way(node, holds);
+        for problem in self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error) {
+            let joined = |text: Option<String>, by: &str, more: &str| {
+                Some(text.map_or(more.to_owned(), |text| format!("{text}{by}{more}")))
+            };
+            problem.layer = joined(problem.layer.take(), ", ", &place);
+            problem.help = joined(problem.help.take(), "; or ", &way);
+        }
+        results
+    }
+
+    /// The name of a branch with its condition, and the option that leaves the branch out.
+    fn place_and_way(&self, node: &Node, holds: bool) -> (String, String) {
+        let name = quoted(&node.name);
+        let wording = self.options.wording;
+        let Some(Decision { input, number, equal }) = node.inputs.first().and_then(|&input| self.decides(input)) else {
+            let option = wording.of(Setting::Constant);
+            let branch = if holds { "then_branch" } else { "else_branch" };
+            let way = format!("if an input decides which branch is taken, fix the input by {option}");
+            return (format!("in the {branch} of {name}"), way);
+        };
+        let name_of = quoted(&input);
+        match equal == holds {
+            true => {
+                let option = wording.of(Setting::Constant);
+                let way = format!("leave the branch out: fix {name_of} to another number than {number} by {option}");
+                (format!("in the branch of {name} for {name_of} = {number}"), way)
+            }
+            false => {
+                let bare = &name_of[1..name_of.len() - 1];
+                let way = format!("leave the branch out, {}", wording.of(Setting::ConstantOf(bare, number)));
+                (format!("in the branch of {name} for {name_of} other than {number}"), way)
+            }
+        }
+    }
+
+    /// The input that a condition compares with a number. `None` where the condition is anything else.
+    fn decides(&self, condition: ValueId) -> Option<Decision> {
+        if self.depth > 0 {
+            return None;
+        }
+        let (mut made, mut equal) = (self.moved(condition)?, true);
+        while made.op == Op::Elementwise(Elementwise::LogicalNot) {
+            (made, equal) = (self.moved(made.inputs[0])?, !equal);
+        }
+        match made.op {
+            Op::Elementwise(Elementwise::Equal) => {}
+            Op::Elementwise(Elementwise::NotEqual) => equal = !equal,
+            _ => return None,
+        }
+        let sides = [self.moved(made.inputs[0])?, self.moved(made.inputs[1])?];
+        let number = sides.iter().find_map(|side| match &side.op {
+            Op::Constant(tensor) if tensor.len() == 1 => Some(tensor.get_f64(0)),
+            _ => None,
+        })?;
+        let at =
+            self.model.parameters.iter().find(|&&at| sides.iter().any(|&s| std::ptr::eq(s, &self.model.nodes[at])))?;
+        Some(Decision { input: self.parameter_names(*at).into_iter().next()?, number, equal })
+    }
+
+    /// The node that computes a value, conversions and changes of the shape looked through.
+    fn moved(&self, mut value: ValueId) -> Option<&'a Node> {
+        loop {
+            let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
+            match made.op {
+                Op::Convert | Op::Reshape { .. } | Op::Squeeze { .. } | Op::Unsqueeze | Op::Gather { .. } => {
+                    value = made.inputs[0];
+                }
+                _ => return Some(made),
+            }
+        }
     }
 
     /// Looks at a branch as if its operations stood in place of the node. `None` after an error.

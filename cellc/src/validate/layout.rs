@@ -3,6 +3,7 @@
 use super::limits::MOST_ELEMENTS;
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, UNDEFINED, Validation, element_count, fold};
+use crate::diagnostic::Severity;
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
 
 /// The most indices of a Gather of a computed tensor that are no progression.
@@ -281,8 +282,7 @@ impl Validation<'_> {
             order.len() == shape.len() && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
         });
         let Some(order) = permutation else {
-            let found = format!("an order that is no permutation of the {} dimensions", shape.len());
-            self.error(node, &node.origin, found, "each of them once", "correct the order");
+            self.no_permutation(node, &shape);
             return;
         };
         let own = strides(&shape);
@@ -292,6 +292,26 @@ impl Validation<'_> {
             shape: order.iter().map(|&axis| shape[axis]).collect(),
         };
         self.set_view(node, 0, &input, geometry);
+    }
+
+    /// Refuses to transpose a tensor by an order for another rank; said of the operator that a reader writes as a Transpose, once.
+    fn no_permutation(&mut self, node: &Node, shape: &[usize]) {
+        let operator = node.kind.split(',').next().unwrap_or_default();
+        if operator == "Transpose" {
+            let found = format!("an order that is no permutation of the {} dimensions", shape.len());
+            self.error(node, &node.origin, found, "each of them once", "correct the order");
+            return;
+        }
+        let label = node.label();
+        if self.diagnostics.0.iter().any(|d| d.severity == Severity::Error && d.layer.as_ref() == Some(&label)) {
+            return;
+        }
+        let found = format!("{operator} reads a tensor of {} dimensions, {}", shape.len(), shape_text(shape));
+        let valid = match operator {
+            "LSTM" | "GRU" | "RNN" => "X of 3 dimensions, steps, batch and features; states of 3",
+            _ => "as many dimensions as the operator defines",
+        };
+        self.error(node, &node.origin, found, valid, "correct the sizes of the inputs of the model, or the operator");
     }
 
     pub(super) fn split(&mut self, node: &Node, parts: usize) {

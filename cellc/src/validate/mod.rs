@@ -4,6 +4,7 @@
 
 mod arrange;
 mod attention;
+mod batch;
 mod best;
 mod branches;
 mod cell;
@@ -54,6 +55,7 @@ use crate::model::{
     ValidOp, ValidValue, ValueId, shape_text,
 };
 use crate::options::{Options, State};
+use batch::BatchAxes;
 use interface::names;
 use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
@@ -147,6 +149,8 @@ struct Validation<'a> {
     scalars: HashMap<u32, Tensor>,
     /// By parameter of the model.
     uses: Vec<Uses>,
+    /// By parameter of the model.
+    batch_axes: Vec<BatchAxes>,
     /// By parameter of the model; `None` after an error.
     shapes: Vec<Option<Vec<usize>>>,
     /// The size to take for axes, not the first, whose sizes nothing says; `None`: that is an error.
@@ -180,8 +184,6 @@ struct Validation<'a> {
     operations: usize,
     /// What operations on constants have taken.
     folded: limits::Folded,
-    /// How many branches around the node may be taken at run time.
-    at_run_time: usize,
     /// By value: what a call says of the outputs of loops that end by a condition.
     endings: HashMap<usize, until::Ending>,
     /// What an operation hands on of what it reads of that.
@@ -208,6 +210,7 @@ impl<'a> Validation<'a> {
             interned: HashMap::new(),
             scalars: HashMap::new(),
             uses: vec![Uses::default(); model.parameters.len()],
+            batch_axes: Vec::new(),
             shapes: vec![None; model.parameters.len()],
             open: None,
             unknown_sizes: 0,
@@ -225,7 +228,6 @@ impl<'a> Validation<'a> {
             needs_max_steps: false,
             operations: 0,
             folded: limits::Folded::default(),
-            at_run_time: 0,
             endings: HashMap::new(),
             hands_on: None,
             ranges: HashMap::new(),
@@ -242,6 +244,7 @@ impl<'a> Validation<'a> {
         }
         self.instruction_sets();
         self.read_uses();
+        self.batch_axes = self.batch_axes();
         self.shapes = self.parameter_shapes();
         for (index, &node) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[node];

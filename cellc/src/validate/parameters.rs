@@ -1,5 +1,6 @@
 //! The shapes of the inputs: what the model says, and what the options fix.
 
+use super::batch::BatchAxes;
 use super::interface::{find_name, list_names};
 use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
 use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
@@ -127,6 +128,9 @@ impl Validation<'_> {
             }
             return None;
         }
+        let batch_axes = self.batch_axes[index].clone();
+        let is_batch = |axis: usize| !is_weight && batch_axes.axes.contains(&axis);
+        let is_time = |axis: usize| !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis));
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);
@@ -134,10 +138,10 @@ impl Validation<'_> {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 // reported for all inputs at once
-                (None, Dim::Dynamic { .. }, Some(0)) if axis == 0 && !is_weight => return None,
-                (None, Dim::Dynamic { .. }, Some(batch)) if axis == 0 && !is_weight => batch,
-                // the number of steps; the first axis counts the batch where nothing is said
-                (None, Dim::Dynamic { .. }, _) if (axis > 0 || asked_for(0)) && !is_weight && self.open.is_some() => {
+                (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
+                (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => batch,
+                // the number of steps; an axis that counts the batch is one where that is asked for
+                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.open.is_some() => {
                     self.open_axes[index].push(axis);
                     self.open?
                 }
@@ -154,46 +158,7 @@ impl Validation<'_> {
                         self.error(node, &value.origin, found, right, help);
                         return None;
                     }
-                    let sizes = self.likely(index, &stated, given);
-                    let is_open = |axis: &usize| matches!(sizes[*axis], Dim::Dynamic { .. });
-                    // a row of a cell is the last axis, and what has rows and no other axes has no steps
-                    let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
-                    let time = (1..last).find(is_open).filter(|_| !is_weight);
-                    let counts_rows = self.uses[index].batch || sizes.len() < 2 || is_weight || !is_open(&0);
-                    let first = |verb: &str| {
-                        let open = example(self.options.wording, &name, &sizes, Some((0, None)));
-                        format!("; or, where the first axis counts steps, {verb} open, {open}")
-                    };
-                    let help = match time {
-                        Some(time) => {
-                            let like = match (time + 1..sizes.len()).any(|axis| is_open(&axis)) {
-                                true => ", with the other sizes that the model was made for",
-                                false => "",
-                            };
-                            let other = if counts_rows { String::new() } else { first("leave that one") };
-                            format!(
-                                "leave the number of steps open, {}, and the state goes on from call to call{like}{other}; \
-                                 or give the steps of a whole sequence, {}",
-                                example(self.options.wording, &name, &sizes, Some((time, None))),
-                                example(self.options.wording, &name, &sizes, Some((time, Some(many(sizes[time])))))
-                            )
-                        }
-                        None => {
-                            let by_shape = example(self.options.wording, &name, &sizes, None);
-                            let open = |dims: &[Dim]| dims.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
-                            match (is_weight || open(&stated[1..]), open(&sizes[1..])) {
-                                (true, true) => format!(
-                                    "give the whole shape with the sizes that the model was made for, as {by_shape}"
-                                ),
-                                (true, false) => format!("give the whole shape: {by_shape}"),
-                                (false, _) => {
-                                    let batch = self.options.wording.of(Setting::Batch(Some(1)));
-                                    let steps = if counts_rows { String::new() } else { first("leave their number") };
-                                    format!("give the batch size, {batch}, or the whole shape, {by_shape}{steps}")
-                                }
-                            }
-                        }
-                    };
+                    let help = self.size_help(index, &name, &stated, given);
                     let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
                     self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
                     self.unknown_sizes += 1;
@@ -230,8 +195,9 @@ impl Validation<'_> {
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
-        } else if self.options.batch.is_some() && stated.first().is_some_and(|d| matches!(d, Dim::Dynamic { .. })) {
-            *batch_used |= !is_weight;
+        } else if self.options.batch.is_some() {
+            let is_open = |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
+            *batch_used |= stated.iter().enumerate().any(is_open);
         }
         Some(shape)
     }
@@ -244,10 +210,55 @@ impl Validation<'_> {
         self.uses[index].features.filter(|&features| features != last)
     }
 
+    /// How to give the sizes of an input that are open. A state has no steps, and what counts a batch is never called steps.
+    fn size_help(&self, index: usize, name: &str, stated: &[Dim], given: Option<&[Option<usize>]>) -> String {
+        let wording = self.options.wording;
+        let is_weight = self.uses[index].weight.is_some();
+        let BatchAxes { axes: batch, is_known, is_state } = &self.batch_axes[index];
+        let sizes = self.likely(index, stated, given);
+        let is_open = |dims: &[Dim], axis: usize| matches!(dims[axis], Dim::Dynamic { .. });
+        // a row of a cell is the last axis, and what has rows and no other axes has no steps
+        let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
+        let has_steps = !is_weight && !is_state;
+        let time = (0..last).find(|axis| has_steps && !batch.contains(axis) && is_open(&sizes, *axis));
+        let counts_rows = !has_steps || *is_known || self.uses[index].batch || sizes.len() < 2 || !is_open(&sizes, 0);
+        let first = |verb: &str| match counts_rows {
+            true => String::new(),
+            false => {
+                let open = example(wording, name, &sizes, Some((0, None)));
+                format!("; or, where the first axis counts steps, {verb} open, {open}")
+            }
+        };
+        if let Some(time) = time {
+            let like = match (time + 1..sizes.len()).any(|axis| !batch.contains(&axis) && is_open(&sizes, axis)) {
+                true => ", with the other sizes that the model was made for",
+                false => "",
+            };
+            return format!(
+                "leave the number of steps open, {}, and the state goes on from call to call{like}{}; \
+                 or give the steps of a whole sequence, {}",
+                example(wording, name, &sizes, Some((time, None))),
+                first("leave that one"),
+                example(wording, name, &sizes, Some((time, Some(many(sizes[time])))))
+            );
+        }
+        let by_shape = example(wording, name, &sizes, None);
+        let others = |dims: &[Dim]| (0..dims.len()).any(|axis| !batch.contains(&axis) && is_open(dims, axis));
+        match (is_weight || others(stated), others(&sizes)) {
+            (true, true) => format!("give the whole shape with the sizes that the model was made for, as {by_shape}"),
+            (true, false) => format!("give the whole shape: {by_shape}"),
+            (false, _) => {
+                let batch = wording.of(Setting::Batch(Some(1)));
+                let steps = first("leave their number");
+                format!("give the batch size, {batch}, or the whole shape, {by_shape}{steps}")
+            }
+        }
+    }
+
     /// The sizes of an input, those that are open as the options or the weights have them where they do.
     fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
-            let batch = self.options.batch.filter(|_| axis == 0);
+            let batch = self.options.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));
             let features = self.uses[index].features.filter(|_| axis + 1 == stated.len());
             let said = given.and_then(|given| given[axis]).or(batch).or(features);
             said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)

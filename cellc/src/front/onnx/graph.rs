@@ -11,7 +11,9 @@ use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
-use crate::model::{Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId};
+use crate::model::{
+    AxisName, BroadcastMode, Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId,
+};
 use crate::options::NamedSize;
 
 /// What ONNX calls attributes.
@@ -45,6 +47,8 @@ pub(super) struct GraphReader<'f> {
     pub(super) dims: &'f [NamedSize],
     /// Names of sizes of inputs, each once.
     pub(super) dimensions: Vec<String>,
+    /// The names of open sizes of inputs.
+    pub(super) axis_names: Vec<AxisName>,
     pub(super) diagnostics: Diagnostics,
     /// Whether it was said that f16 and bf16 are not rounded to.
     pub(super) said_unrounded: bool,
@@ -185,6 +189,25 @@ impl<'f> GraphReader<'f> {
             Op::Concat { .. } | Op::Convolution(_) | Op::Pool(_) | Op::Pad(_) | Op::Reduce { keep: true, .. } => {
                 self.rank(inputs[0])
             }
+            Op::Split { .. } | Op::VariadicSplit | Op::Tile | Op::TopK { .. } | Op::RunningSum { .. } => {
+                self.rank(inputs[0])
+            }
+            Op::ReverseSequence { .. } | Op::ScatterUpdate | Op::ScatterNd { .. } | Op::ScatterElements { .. } => {
+                self.rank(inputs[0])
+            }
+            Op::GatherElements { .. } | Op::Triangle { .. } | Op::Resize(_) | Op::Blocks(_) => self.rank(inputs[0]),
+            Op::Squeeze { skip: false } => self.rank(inputs[0])?.checked_sub(self.known(*inputs.get(1)?)?.len()),
+            Op::Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) => {
+                Some(self.rank(inputs[0])?.max(self.known(inputs[1])?.len()))
+            }
+            Op::OneHot { .. } => Some(self.rank(inputs[0])? + 1),
+            Op::Sequence(..) => Some(4),
+            Op::EyeLike { .. } => Some(2),
+            Op::ShapeOf | Op::Range => Some(1),
+            Op::Einsum { equation } => {
+                let (_, result) = equation.split_once("->").filter(|(_, result)| !result.contains('.'))?;
+                Some(result.chars().filter(char::is_ascii_alphabetic).count())
+            }
             _ => None,
         }
     }
@@ -279,6 +302,7 @@ impl<'f> GraphReader<'f> {
     ) -> Vec<ValueId> {
         let (name, label) = (self.name.clone(), self.kind());
         let rank = self.rank_of(&op, &inputs);
+        let is_sequence = matches!(op, Op::Sequence(..));
         let level = self.level();
         let outputs: Vec<ValueId> = elements
             .into_iter()
@@ -286,7 +310,10 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
-        level.ranks.extend(outputs.first().copied().zip(rank));
+        // Y of a sequence has an axis of time, its last states have none
+        let rest = if is_sequence { Some(3) } else { rank };
+        let ranks = std::iter::once(rank).chain(std::iter::repeat(rest));
+        level.ranks.extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));
         outputs
     }
 

@@ -13,7 +13,7 @@ use super::proto::{
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{Dim, ElementType, Model, Op, ValueId, counted};
+use crate::model::{AxisName, Dim, ElementType, Model, Op, ValueId, counted};
 use crate::options::NamedSize;
 
 /// A tensor with a name, all of whose elements are written or only some.
@@ -42,6 +42,7 @@ impl<'f> GraphReader<'f> {
             count: 0,
             dims,
             dimensions: Vec::new(),
+            axis_names: Vec::new(),
             diagnostics: Diagnostics::default(),
             said_unrounded: false,
             levels: vec![Level::new()],
@@ -67,7 +68,9 @@ impl<'f> GraphReader<'f> {
             }
             None => reader.refuse(Wrong::new("a model without a graph", "a graph", "export the model again")),
         }
-        let model = Model { dimensions: std::mem::take(&mut reader.dimensions), ..reader.leave().graph.model };
+        let dimensions = std::mem::take(&mut reader.dimensions);
+        let axis_names = std::mem::take(&mut reader.axis_names);
+        let model = Model { dimensions, axis_names, ..reader.leave().graph.model };
         (model, reader.diagnostics)
     }
 
@@ -268,6 +271,10 @@ impl<'f> GraphReader<'f> {
             let mut dims = Vec::new();
             for dim in &given.dim {
                 let named = dim.dim_param.as_ref().filter(|name| !name.is_empty());
+                if let (Some(name), Dim::Dynamic { .. }) = (named, self.size(dim)) {
+                    let (input, axis, name) = (self.name.clone(), dims.len(), name.clone());
+                    self.axis_names.push(AxisName { input, axis, name });
+                }
                 if let Some(name) = named.filter(|name| !self.dimensions.contains(name)) {
                     self.dimensions.push(name.clone());
                 }

@@ -1,6 +1,7 @@
 //! Which inputs are states, which look like it, and what nothing keeps from call to call.
 
 mod restarts;
+mod through;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -458,6 +459,8 @@ impl<'a> Validation<'a> {
             }
         }
         refused.extend(decomposed(model, recurrences, needed, &taken));
+        let known: Vec<StatePair> = taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
+        refused.extend(through::passed_through(model, recurrences, &known));
         // h and c of a layer, for one reason
         let alike = |a: &Refused, b: &Refused| {
             let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));

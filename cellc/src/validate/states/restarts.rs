@@ -470,7 +470,8 @@ impl Validation<'_> {
             }
             let one = |axis: &usize| {
                 let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
-                shape[*axis] == 1 && (is_open || !open)
+                let is_batch = self.batch_axes[index].is_known && self.batch_axes[index].axes.contains(axis);
+                shape[*axis] == 1 && (is_open || !open) && !is_batch
             };
             // a row of features comes last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };

@@ -1,5 +1,7 @@
 //! Models built by hand, as the macro and the builder build them: no file, no text.
 
+mod batch;
+mod branches;
 mod loops;
 mod operations;
 mod recurrent;

@@ -560,3 +560,54 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
         accepted(&graph(name), &shapes(&[("x", &[1, steps, H])]));
     }
 }
+
+/// A cell whose state is cleared before it is read, or that other arithmetic passes on; and samples that are kept for the next call.
+fn passed(how: &str) -> Graph {
+    let mut graph = Graph::default();
+    let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
+    let done = graph.parameter("done", &[1, 1]);
+    match how {
+        "cleared" => {
+            let one = graph.floats(&[1, 1], &[1.0]);
+            let rest = graph.elementwise(Elementwise::Subtract, &[one, done]);
+            let start = graph.elementwise(Elementwise::Multiply, &[h, rest]);
+            let last = graph.rnn("cell", x, start);
+            graph.result("hn", last);
+        }
+        "added" => {
+            let last = graph.rnn("cell", x, h);
+            let sum = graph.elementwise(Elementwise::Add, &[last, done]);
+            graph.result("hn", sum);
+        }
+        "a cache" => {
+            let wide = graph.op(Op::Concat { axis: 1 }, &[h, x]);
+            let (axis, lengths) = (graph.int(1), graph.ints(&[2, 3]));
+            let cut = graph.ops(Op::VariadicSplit, &[wide, axis, lengths], 2);
+            let weights = graph.constant(&[5, 1]);
+            let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[wide, weights]);
+            let y = graph.elementwise(Elementwise::Add, &[y, done]);
+            graph.result("y", y);
+            graph.result("hn", cut[1]);
+        }
+        _ => {
+            // as wide as the state, and computed from it, but no state
+            let y = graph.elementwise(Elementwise::Add, &[h, done]);
+            graph.result("y", y);
+            let twice = graph.elementwise(Elementwise::Add, &[x, x]);
+            graph.result("x2", twice);
+        }
+    }
+    graph
+}
+
+/// A state that other operations pass on is not taken for one without being asked; the option that takes it is printed.
+#[test]
+fn states_that_other_operations_pass_are_offered() {
+    let cases = ["cleared", "added", "a cache", "no state"].map(|how| (how, passed(how), Options::default()));
+    let text = said(cases.into());
+    assert_eq!(text.matches("--state h=hn").count(), 3, "{text}");
+    insta::assert_snapshot!(text);
+    for how in ["cleared", "added", "a cache"] {
+        assert_eq!(pairs(&accepted(&passed(how), &states(&[("h", "hn")]))), [(1, usize::from(how == "a cache"))]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Which open axes of the inputs count the rows of a batch.
+
+use super::Validation;
+use super::cell::{CellPort, roles};
+use crate::model::{Dim, Model, Op};
+
+/// The axes of an input that count the rows of a batch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BatchAxes {
+    pub(super) axes: Vec<usize>,
+    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for the batch.
+    pub(super) is_known: bool,
+    /// True if recurrent operators start from the input, which then has no steps.
+    pub(super) is_state: bool,
+}
+
+/// Whether the name of a size says that it counts the rows of a batch. A single letter is the name of other sizes, too.
+fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
+    let name = name.to_ascii_lowercase();
+    match &name[..] {
+        "n" | "b" => axis == 0 || shape[0] != Dim::Fixed(1),
+        "bs" => true,
+        _ => name.contains("batch") && !name.contains("len"),
+    }
+}
+
+impl Validation<'_> {
+    /// By parameter of the model.
+    pub(super) fn batch_axes(&self) -> Vec<BatchAxes> {
+        let model = self.model;
+        let mut reads = vec![Reads::default(); model.parameters.len()];
+        let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
+        for (index, &node) in model.parameters.iter().enumerate() {
+            root[model.nodes[node].outputs[0].0] = Some(index);
+        }
+        follow(model, root, &mut reads);
+        let of = |(index, reads): (usize, Reads)| {
+            let is_state = reads.starts && !reads.otherwise;
+            let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
+            let shape = value.shape.as_deref().unwrap_or_default();
+            let names = self.parameter_names(model.parameters[index]);
+            let open: Vec<usize> =
+                (0..shape.len()).filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. })).collect();
+            let is_named = |&&axis: &&usize| {
+                let of_axis = |of: &&crate::model::AxisName| of.axis == axis && names.contains(&of.input);
+                model.axis_names.iter().any(|of| of_axis(&of) && names_batch(&of.name, shape, axis))
+            };
+            let named: Vec<usize> = open.iter().filter(is_named).copied().collect();
+            match &open[..] {
+                _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
+                // [D, N, H] or [N, H]
+                [axis] if is_state && axis + 1 < shape.len() => {
+                    BatchAxes { axes: vec![*axis], is_known: true, is_state }
+                }
+                _ => BatchAxes { axes: vec![0], is_known: false, is_state },
+            }
+        };
+        reads.into_iter().enumerate().map(of).collect()
+    }
+}
+
+/// What reads a parameter, changes of the shape and arithmetic looked through.
+#[derive(Clone, Copy, Default)]
+struct Reads {
+    /// As the state from which a recurrent operator starts.
+    starts: bool,
+    /// As anything else.
+    otherwise: bool,
+}
+
+/// Finds what reads each parameter. `root`: by value, the parameter whose elements it holds or is computed from. Returns the same by result.
+fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
+    for node in &model.nodes {
+        let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
+        let of = |input: usize| roots.get(input).copied().flatten();
+        let parameters: Vec<usize> = roots.iter().copied().flatten().collect();
+        match &node.op {
+            Op::Convert
+            | Op::Reshape { .. }
+            | Op::Squeeze { .. }
+            | Op::Unsqueeze
+            | Op::Transpose
+            | Op::Slice
+            | Op::StridedSlice { .. }
+            | Op::Gather { .. }
+            | Op::Split { .. }
+            | Op::VariadicSplit
+            | Op::Elementwise(_)
+                if parameters.len() < 2 =>
+            {
+                node.outputs.iter().for_each(|output| root[output.0] = parameters.first().copied());
+            }
+            Op::ShapeOf | Op::Result => {}
+            Op::If(choice) => {
+                for branch in [&choice.then, &choice.otherwise] {
+                    let mut inner = vec![None; branch.body.values.len()];
+                    for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
+                        inner[branch.body.nodes[parameter].outputs[0].0] = of(input);
+                    }
+                    let results = follow(&branch.body, inner, found);
+                    for (output, parameter) in node.outputs.iter().zip(results) {
+                        root[output.0] = root[output.0].or(parameter);
+                    }
+                }
+            }
+            Op::Loop(body) => {
+                let mut inner = vec![None; body.body.values.len()];
+                for input in &body.inputs {
+                    let whole = of(input.input).filter(|_| input.slice.is_none());
+                    of(input.input)
+                        .filter(|_| input.slice.is_some())
+                        .into_iter()
+                        .for_each(|p| found[p].otherwise = true);
+                    if let Some(value) = body.parameter(input.parameter) {
+                        inner[value.0] = whole;
+                    }
+                }
+                follow(&body.body, inner, found);
+            }
+            op => {
+                let roles = roles(op, node.inputs.len()).unwrap_or_default();
+                for port in 0..node.inputs.len() {
+                    let Some(parameter) = of(port) else { continue };
+                    match roles.get(port) {
+                        Some(CellPort::H | CellPort::C) => found[parameter].starts = true,
+                        _ => found[parameter].otherwise = true,
+                    }
+                }
+            }
+        }
+    }
+    model.results.iter().map(|&result| root[model.nodes[result].inputs[0].0]).collect()
+}

@@ -1,0 +1,71 @@
+//! Axes that count the rows of a batch.
+
+use super::states::{FORWARD, GRU, H, sequence};
+use super::*;
+use crate::model::{AxisName, BroadcastMode};
+
+/// A GRU whose state is `[1, N, H]`, x `[N, T, H]`, or `[T, N, H]` where `steps_first`. `names`: input, axis and name of open sizes.
+fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, usize, &str)]) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
+    let h = graph.parameter("h", &[1, -1, H as isize]);
+    let order = graph.ints(&[1, 0, 2]);
+    let turned = |graph: &mut Graph, value: ValueId| graph.op(Op::Transpose, &[value, order]);
+    let rows = if steps_first { turned(&mut graph, x) } else { x };
+    let start = turned(&mut graph, h);
+    let sizes = graph.op(Op::ShapeOf, &[rows]);
+    let zero = graph.int(0);
+    let [batch, time] = [0, 1].map(|axis| {
+        let axis = graph.ints(&[axis]);
+        graph.op(Op::Gather { batch_dims: 0 }, &[sizes, axis, zero])
+    });
+    let lengths = graph.op(Op::Broadcast(BroadcastMode::Numpy), &[time, batch]);
+    let out = sequence(&mut graph, (GRU, FORWARD), rows, lengths, &[start]);
+    let last = turned(&mut graph, out[1]);
+    graph.result("y", out[0]);
+    graph.result("hn", last);
+    graph.0.axis_names = names
+        .iter()
+        .map(|&(input, axis, name)| AxisName { input: input.to_owned(), axis, name: name.to_owned() })
+        .collect();
+    graph
+}
+
+#[test]
+fn one_batch_size_sets_all_axes_that_count_the_batch() {
+    let cases = [
+        ("by the state", false, &[][..]),
+        ("batch", false, &[("x", 0, "batch"), ("x", 1, "steps"), ("h", 1, "batch")]),
+        ("N", false, &[("x", 0, "N"), ("h", 1, "N")]),
+        ("steps first", true, &[("x", 1, "batch_size"), ("h", 1, "batch_size")]),
+        ("steps first, N", true, &[("x", 0, "T"), ("x", 1, "N")]),
+    ];
+    for (how, steps_first, names) in cases {
+        let valid = accepted(&recurrent(steps_first, [-1, -1], names), &batch(1));
+        assert_eq!(valid.parameters[1].shape, [1, 1, H], "{how}");
+        assert!(valid.steps.is_some(), "{how}: the number of steps stays open");
+        assert_eq!(pairs(&valid), [(1, 1)], "{how}");
+        let shape = if steps_first { [5, -1] } else { [-1, 5] };
+        let valid = accepted(&recurrent(steps_first, shape, names), &batch(4));
+        assert_eq!(valid.parameters[1].shape, [1, 4, H], "{how}");
+        assert_eq!(valid.parameters[0].shape, if steps_first { [5, 4, H] } else { [4, 5, H] }, "{how}");
+    }
+    // a letter behind a size of 1 may be the number of steps
+    let valid = accepted(&recurrent(false, [1, -1], &[("x", 1, "N")]), &batch(1));
+    assert!(valid.steps.is_some());
+}
+
+/// What is asked for is a batch size where a batch is open, steps where these are.
+#[test]
+fn a_batch_is_never_called_steps() {
+    let named: &[(&str, usize, &str)] = &[("x", 0, "batch"), ("x", 1, "seq"), ("h", 1, "batch")];
+    let open = || Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let cases = vec![
+        ("no names", recurrent(false, [-1, -1], &[]), Options::default()),
+        ("names", recurrent(false, [-1, -1], named), Options::default()),
+        ("steps first", recurrent(true, [-1, -1], &[("x", 1, "batch")]), Options::default()),
+        ("one step", recurrent(false, [-1, 1], named), Options::default()),
+        ("the batch of the state", recurrent(false, [-1, -1], named), open()),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
