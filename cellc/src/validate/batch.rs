@@ -8,13 +8,15 @@ use crate::model::{Dim, Model, Op};
 #[derive(Clone, Debug, Default)]
 pub(super) struct BatchAxes {
     pub(super) axes: Vec<usize>,
-    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for the batch.
+    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for
+    /// the batch.
     pub(super) is_known: bool,
     /// True if recurrent operators start from the input, which then has no steps.
     pub(super) is_state: bool,
 }
 
-/// Whether the name of a size says that it counts the rows of a batch. A single letter is the name of other sizes, too.
+/// Whether the name of a size says that it counts the rows of a batch. A single letter is the name
+/// of other sizes, too.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     let name = name.to_ascii_lowercase();
     match &name[..] {
@@ -68,7 +70,8 @@ struct Reads {
     otherwise: bool,
 }
 
-/// Finds what reads each parameter. `root`: by value, the parameter whose elements it holds or is computed from. Returns the same by result.
+/// Finds what reads each parameter. `root`: by value, the parameter whose elements it holds or is
+/// computed from. Returns the same by result.
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();

@@ -57,7 +57,8 @@ impl<'a> Validation<'a> {
         self.error(node, &node.origin, &why.found[..], &why.valid[..], &why.help[..]);
     }
 
-    /// One of two branches between which a call decides. What is wrong with the branch says where it is, and how to leave it out.
+    /// One of two branches between which a call decides. What is wrong with the branch says where
+    /// it is, and how to leave it out.
     fn side(&mut self, node: &'a Node, branch: &'a Branch, holds: bool) -> Option<Vec<Known>> {
         let before = self.diagnostics.0.len();
         let results = self.branch(node, branch);
@@ -100,7 +101,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// The input that a condition compares with a number. `None` where the condition is anything else.
+    /// The input that a condition compares with a number. `None` where the condition is anything
+    /// else.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
         if self.depth > 0 {
             return None;

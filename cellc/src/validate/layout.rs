@@ -92,7 +92,8 @@ impl Validation<'_> {
         }
     }
 
-    /// A tensor without elements, as a split into parts of 0 gives: nothing but other operations that move elements may read it.
+    /// A tensor without elements, as a split into parts of 0 gives: nothing but other operations
+    /// that move elements may read it.
     fn empty(&mut self, node: &Node, element: ElementType, shape: Vec<usize>) -> Option<Known> {
         let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
         self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
@@ -294,7 +295,8 @@ impl Validation<'_> {
         self.set_view(node, 0, &input, geometry);
     }
 
-    /// Refuses to transpose a tensor by an order for another rank; said of the operator that a reader writes as a Transpose, once.
+    /// Refuses to transpose a tensor by an order for another rank; said of the operator that a
+    /// reader writes as a Transpose, once.
     fn no_permutation(&mut self, node: &Node, shape: &[usize]) {
         let operator = node.kind.split(',').next().unwrap_or_default();
         if operator == "Transpose" {

@@ -210,7 +210,8 @@ impl Validation<'_> {
         self.uses[index].features.filter(|&features| features != last)
     }
 
-    /// How to give the sizes of an input that are open. A state has no steps, and what counts a batch is never called steps.
+    /// How to give the sizes of an input that are open. A state has no steps, and what counts a
+    /// batch is never called steps.
     fn size_help(&self, index: usize, name: &str, stated: &[Dim], given: Option<&[Option<usize>]>) -> String {
         let wording = self.options.wording;
         let is_weight = self.uses[index].weight.is_some();

@@ -155,7 +155,8 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bo
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }
 
-/// The dimensions from an axis on as one; those before a negative axis as one, too. `None` after an error.
+/// The dimensions from an axis on as one; those before a negative axis as one, too. `None` after an
+/// error.
 fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option<ValueId> {
     let (shape, zero_keeps) = match in_range(reader, axis)? {
         axis @ 0.. => {

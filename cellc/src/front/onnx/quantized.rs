@@ -68,8 +68,8 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
     Some(beside(reader, of, axis, rank))
 }
 
-/// A list of numbers as a tensor of a rank whose dimensions are 1 but for one axis. An axis outside of the rank is refused where
-/// shapes are known, as no several numbers fit into dimensions of 1.
+/// A list of numbers as a tensor of a rank whose dimensions are 1 but for one axis. An axis outside
+/// of the rank is refused where shapes are known, as no several numbers fit into dimensions of 1.
 fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
     let shape = reader.op_of(Op::OneHot { axis: -1, from_end: true }, vec![axis, rank, all, one], ElementType::I64);

@@ -1093,7 +1093,8 @@ fn list(name: &str, number: i64, len: i64, data: &[u8]) -> Vec<u8> {
     long(5, &[int(1, len), int(2, number), long(8, name.as_bytes()), data.to_vec()].concat())
 }
 
-/// y = the operators after `Expand(x, [2, 3, 4])`, whose rank only the shape says. `s` and `z` are four scales and zero points.
+/// y = the operators after `Expand(x, [2, 3, 4])`, whose rank only the shape says. `s` and `z` are
+/// four scales and zero points.
 fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
     let output = [long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat();
     let shape = [long(1, &node("Shape", &["w"], "r", &[])), long(1, &node("Add", &["w", "o"], "e", &[]))].concat();

@@ -49,8 +49,8 @@ fn cell_states(model: &ValidModel) -> Vec<CellState> {
     states.into_iter().map(of).collect()
 }
 
-/// Inputs and outputs that recurrent operators start from and end in, by way of arithmetic; and caches, to which new elements are
-/// appended. `known`: pairs of which something is said already.
+/// Inputs and outputs that recurrent operators start from and end in, by way of arithmetic; and
+/// caches, to which new elements are appended. `known`: pairs of which something is said already.
 pub(super) fn passed_through<'a>(
     model: &ValidModel,
     recurrences: &Recurrences,

@@ -1,4 +1,5 @@
-//! The nodes of a model of many steps and those of one step, in pairs: whether one step is what the model does for each of many.
+//! The nodes of a model of many steps and those of one step, in pairs: whether one step is what the
+//! model does for each of many.
 
 use std::collections::HashMap;
 
@@ -25,8 +26,9 @@ fn wrong(node: &ValidNode, why: &str) -> String {
     format!("{} ({}) {why}", quoted(&node.name), node.kind)
 }
 
-/// By node of `long`, a model of so many steps: the node of `one`, a model of one step, that computes the same. None for a view that changes
-/// nothing of one step. `times`: by value of `long`, where its steps are.
+/// By node of `long`, a model of so many steps: the node of `one`, a model of one step, that
+/// computes the same. None for a view that changes nothing of one step. `times`: by value of
+/// `long`, where its steps are.
 pub(super) fn same_but_for_time(
     long: &ValidModel,
     one: &ValidModel,
@@ -121,7 +123,8 @@ impl Pairing<'_> {
         self.same_operation(of_long, of_one) && self.same_inputs(of_long, of_one) && self.same_numbers(of_long, of_one)
     }
 
-    /// The value of a view that may change nothing of one step, and the tensor of one step that it then is.
+    /// The value of a view that may change nothing of one step, and the tensor of one step that it
+    /// then is.
     fn vanished(&self, node: &ValidNode) -> Option<(usize, Source)> {
         let ValidOp::View(view) = &node.op else { return None };
         let input = self.of_one(view.input)?;
@@ -138,7 +141,8 @@ impl Pairing<'_> {
         alike(shape, of_one, self.steps) && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
     }
 
-    /// The tensor of one step that a tensor of the long model is; `None` of a value that is not paired.
+    /// The tensor of one step that a tensor of the long model is; `None` of a value that is not
+    /// paired.
     fn of_one(&self, source: Source) -> Option<Source> {
         match source {
             Source::Value(value) => self.values.get(&value).copied(),
@@ -146,7 +150,8 @@ impl Pairing<'_> {
         }
     }
 
-    /// Whether both nodes do the same kind of operation, and give tensors of the same shapes but for time.
+    /// Whether both nodes do the same kind of operation, and give tensors of the same shapes but
+    /// for time.
     fn same_operation(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
         let (a, b) = (of_long.op.outputs(), of_one.op.outputs());
         std::mem::discriminant(&of_long.op) == std::mem::discriminant(&of_one.op)
@@ -194,7 +199,8 @@ impl Pairing<'_> {
             })
     }
 
-    /// Whether two sources have the same elements, if one of them is a constant; of a tensor of one number, as many as there are steps.
+    /// Whether two sources have the same elements, if one of them is a constant; of a tensor of one
+    /// number, as many as there are steps.
     fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
         match (of_long, of_one) {
             (Source::Constant(a), Source::Constant(b)) => {

@@ -53,7 +53,8 @@ fn is_above(graph: &mut Graph, sr: ValueId) -> ValueId {
     graph.elementwise(Elementwise::Greater, &[sr, number])
 }
 
-/// What is wrong in a branch names the branch, its condition, and the option that leaves the branch out; with it, the branch is not looked at.
+/// What is wrong in a branch names the branch, its condition, and the option that leaves the branch
+/// out; with it, the branch is not looked at.
 #[test]
 fn branches_that_are_wrong_are_named_and_can_be_left_out() {
     let cases = vec![

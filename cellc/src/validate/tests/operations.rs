@@ -621,7 +621,8 @@ fn what_nothing_reads_is_not_there() {
     assert_eq!(valid.results[0].source, Source::Value(1));
 }
 
-/// A part without elements may be left unused or be put together with others; nothing is computed of it.
+/// A part without elements may be left unused or be put together with others; nothing is computed
+/// of it.
 #[test]
 fn parts_without_elements_are_left_out() {
     let split = |g: &mut Graph, x: ValueId| {

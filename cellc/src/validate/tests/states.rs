@@ -561,7 +561,8 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
     }
 }
 
-/// A cell whose state is cleared before it is read, or that other arithmetic passes on; and samples that are kept for the next call.
+/// A cell whose state is cleared before it is read, or that other arithmetic passes on; and samples
+/// that are kept for the next call.
 fn passed(how: &str) -> Graph {
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
@@ -600,7 +601,8 @@ fn passed(how: &str) -> Graph {
     graph
 }
 
-/// A state that other operations pass on is not taken for one without being asked; the option that takes it is printed.
+/// A state that other operations pass on is not taken for one without being asked; the option that
+/// takes it is printed.
 #[test]
 fn states_that_other_operations_pass_are_offered() {
     let cases = ["cleared", "added", "a cache", "no state"].map(|how| (how, passed(how), Options::default()));

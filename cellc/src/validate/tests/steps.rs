@@ -4,7 +4,8 @@ use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
 use crate::model::{Branch, If};
 
-/// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back, the states `[L, 1, H]` in and out.
+/// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back,
+/// the states `[L, 1, H]` in and out.
 fn turned(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, -1, width as isize]);
@@ -57,7 +58,8 @@ fn layer_of(
     graph.ops(Op::Sequence(Cell::new(kind, H), FORWARD), &inputs, 1 + starts.len())
 }
 
-/// A Transpose that vanishes for one step has the shape of a part of the state where both widths are equal.
+/// A Transpose that vanishes for one step has the shape of a part of the state where both widths
+/// are equal.
 #[test]
 fn steps_of_stacked_layers_stay_open_whatever_their_widths() {
     for kind in [GRU, CellKind::Lstm, CellKind::Rnn] {
@@ -83,7 +85,8 @@ fn branch(function: Elementwise) -> Branch {
     Branch { body: graph.0, inputs: vec![1] }
 }
 
-/// What is computed from the number of steps, and what one step does in another way, is refused by the layer's name.
+/// What is computed from the number of steps, and what one step does in another way, is refused by
+/// the layer's name.
 #[test]
 fn layers_that_one_step_changes_are_named() {
     let graph = |how: &str| {
