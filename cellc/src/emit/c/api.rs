@@ -86,9 +86,9 @@ impl CFile<'_> {
         let step_places = [step_places, self.states().flat_map(state_places).collect()].concat();
         let copied = |held_from_output: bool| {
             let copied = |(state, output): (&Field, &Field)| {
-                let (held, size) = (format!("self->{}", state.name), self.size(state));
+                let held = format!("self->{}", state.name);
                 let (to, from) = if held_from_output { (&held, &output.name) } else { (&output.name, &held) };
-                self.copied(to, from, &size)
+                self.copied(to, from, state)
             };
             self.states().map(copied).collect::<Vec<_>>().join(STEPS_INDENT)
         };
@@ -236,7 +236,7 @@ impl OwnWords for CFile<'_> {
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
         let (place, size) = (format!("self->{}", state.name), self.size(state));
-        vec![("RESET", self.zeroed(&place, &size)), ("KEEP", self.copied(&place, &output.name, &size))]
+        vec![("RESET", self.zeroed(&place, &size)), ("KEEP", self.copied(&place, &output.name, state))]
     }
 
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
@@ -244,13 +244,13 @@ impl OwnWords for CFile<'_> {
         let from = |at| plus(&format!("{}_weight_data.values", self.prefix()), at);
         let reset = match self.initial(variable) {
             None => self.zeroed(&place, &size),
-            Some(at) => self.copied(&place, &from(at), &size),
+            Some(at) => self.copied(&place, &from(at), variable),
         };
         vec![("RESET", reset), ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0))]
     }
 
     fn in_place(&self, input: &Field, _output: &Field) -> Vec<Word> {
-        vec![("COPY", self.copied(&format!("{}_copy", self.prefix()), &input.name, &self.size(input)))]
+        vec![("COPY", self.copied(&format!("{}_copy", self.prefix()), &input.name, input))]
     }
 }
 

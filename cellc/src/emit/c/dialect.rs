@@ -585,10 +585,11 @@ impl Dialect for C<'_> {
         if run > 1 && !repeated && !add {
             let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
             let (to, from) = (pointer(to, write.to_string()), pointer(from, read.to_string()));
-            if !self.extensions {
+            if vectors::copies_by_call(self.extensions, run) {
                 self.name("copy_floats", 1);
             }
-            self.line(&vectors::copied(self.prefix, self.extensions, &to, &from, &run.to_string()));
+            let count = run.to_string();
+            self.line(&vectors::copied((self.prefix, self.extensions), &to, &from, (&count, run)));
             return;
         }
         if run > 1 {

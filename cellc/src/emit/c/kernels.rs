@@ -178,7 +178,7 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
         ];
         let pair = interface.in_place().filter(|_| !file.copies()).map(|(input, output)| {
             let (name, size) = (&input.name, file.size(input));
-            let copy = file.copied(&format!("{name}_before"), &format!("inputs->{name}"), &size);
+            let copy = file.copied(&format!("{name}_before"), &format!("inputs->{name}"), input);
             vec![("COPY", copy), ("FIELD_SIZE", size), ("FIELD", name.clone()), ("OUTPUT", output.name.clone())]
         });
         lists = vec![

@@ -21,6 +21,7 @@ use std::ops::Deref;
 use sha2::{Digest, Sha256};
 
 use super::Contents;
+use super::names::Field;
 use super::text::{listed, when};
 use crate::arch::{Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
@@ -52,7 +53,7 @@ impl CFile<'_> {
         let mut used = BTreeSet::new();
         let mut code = wrap::lines(&kernels::bodies(self, &mut used));
         api::source(&mut code, self);
-        for name in ["copy_floats", "zero_floats"].into_iter().filter(|_| !self.extensions()) {
+        for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));
             used.extend(Some(function).filter(|_| code.contains(&call)));
@@ -108,9 +109,9 @@ impl CFile<'_> {
         self.options.arch.baseline.in_software
     }
 
-    /// A statement: copies so many floats.
-    pub(super) fn copied(&self, to: &str, from: &str, count: &str) -> String {
-        vectors::copied(self.prefix(), self.extensions(), to, from, count)
+    /// A statement: copies the floats of a field.
+    pub(super) fn copied(&self, to: &str, from: &str, field: &Field) -> String {
+        vectors::copied((self.prefix(), self.extensions()), to, from, (&self.size(field), field.len()))
     }
 
     /// A statement: makes so many floats zero.

@@ -231,7 +231,12 @@ impl VectorFunction {
             ("INTRINSIC", &intrinsic.unwrap_or_default()),
         ];
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
-        let lists = [when("extensions", extensions), when("sharing", sharing.is_some()), ("fusing", fusing.collect())];
+        let lists = [
+            when("extensions", extensions),
+            when("no extensions", !extensions),
+            when("sharing", sharing.is_some()),
+            ("fusing", fusing.collect()),
+        ];
         let text = listed(text, &lists, &words);
         match isa {
             Some(isa) => {
@@ -308,11 +313,19 @@ pub(super) fn is_small(value: &str, extensions: bool) -> String {
     }
 }
 
-/// A statement: copies so many floats.
-pub(super) fn copied(prefix: &str, extensions: bool, to: &str, from: &str, count: &str) -> String {
-    match extensions {
-        true => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
-        false => format!("{prefix}_copy_floats({to}, {from}, {count});"),
+/// Floats from which on gcc copies by `rep movsq` on x86-64.
+const LONG_COPY: usize = 64;
+
+/// True if a function copies so many floats: where the compiler has no `memcpy` of its own, or makes the wrong use of it.
+pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
+    !extensions || len >= LONG_COPY
+}
+
+/// A statement: copies `len` floats, spelled `count`.
+pub(super) fn copied((prefix, extensions): (&str, bool), to: &str, from: &str, (count, len): (&str, usize)) -> String {
+    match copies_by_call(extensions, len) {
+        false => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
+        true => format!("{prefix}_copy_floats({to}, {from}, {count});"),
     }
 }
 
