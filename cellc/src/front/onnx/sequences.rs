@@ -117,7 +117,7 @@ impl GraphReader<'_> {
     }
 
     /// A tensor with its first axis in another place.
-    fn from_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
+    fn with_first_at(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero, one) = (self.shape_of(shape), self.integers(&[0]), self.integers(&[1]));
         let next = self.sum(place, 1);
@@ -127,7 +127,7 @@ impl GraphReader<'_> {
     }
 
     /// A tensor with an axis in front of all others.
-    fn to_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
+    fn with_in_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero) = (self.shape_of(shape), self.integers(&[0]));
         let next = self.sum(place, 1);
@@ -158,7 +158,7 @@ impl GraphReader<'_> {
                 Piece::One(value) => value,
                 Piece::Stacked(value) => {
                     let place = self.place(value, axis, if is_new { 0 } else { -1 });
-                    let moved = if axis == 0 { value } else { self.from_front(value, place) };
+                    let moved = if axis == 0 { value } else { self.with_first_at(value, place) };
                     if is_new { moved } else { self.merged(moved, place) }
                 }
                 Piece::Carried(_) => return self.reads_carried(),
@@ -455,7 +455,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
         }
         None => {
             let place = reader.place(x, axis, 0);
-            let mut stack = reader.to_front(x, place);
+            let mut stack = reader.with_in_front(x, place);
             if keep {
                 let next = reader.sum(place, 1);
                 stack = reader.op(Op::Unsqueeze, vec![stack, next]);
@@ -472,7 +472,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
                 (reader.part(shape, zero, place), reader.part(shape, next, end), reader.integers(&[-1]));
             let shape = reader.joined(vec![before, rest, length, after]);
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
-            vec![Piece::Stacked(reader.to_front(parts, place))]
+            vec![Piece::Stacked(reader.with_in_front(parts, place))]
         }
         Some(_) => {
             let help = "give the length of each part as a constant";
