@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use crate::diagnostic::{Diagnostic, Origin};
-use crate::files::TemporaryFolder;
+use crate::temporary::TemporaryFolder;
 use crate::front::bounded::Limit;
 
 /// Limit for a model from a pipe: that of an ONNX file.
