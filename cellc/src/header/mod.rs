@@ -71,7 +71,9 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(format!("  gate order of W, R, B: {}", gate_order(cell, interface)));
         lines.extend(cell.ledger.iter().map(ledger_line));
     }
-    for node in model.nodes.iter().filter(|node| !node.ledger.is_empty() && !matches!(node.op, ValidOp::Cell(_))) {
+    // operations around a cell repeat what is said of the cell
+    let has_cells = !model.cells().is_empty();
+    for node in model.nodes.iter().filter(|node| !has_cells && !node.ledger.is_empty()) {
         lines.push(String::new());
         lines.push(format!("{} \"{}\":", escape(&node.kind), escape(&node.name)));
         lines.extend(node.ledger.iter().map(ledger_line));
