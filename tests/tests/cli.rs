@@ -280,7 +280,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--clock=80MHz"], &["'--clock'", "it is an option of cellc inspect"]),
         (&["chek", gru], &["no command 'chek'", "cellc check"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
-        (&["run", gru], &["<--inputs <FOLDER>|--input <NAME=FILE>>"]),
+        (&["run", gru], &["<--inputs <PATH>|--input <NAME=FILE>>"]),
         (&["run", gru, "--inputs=in"], &["<--outputs <FOLDER>|--output <NAME=FILE>>"]),
         (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
         (&["check", gru, "--steps=0"], &["at least 1"]),
