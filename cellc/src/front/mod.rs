@@ -21,6 +21,7 @@ pub mod openvino;
 #[cfg(feature = "read-safetensors")]
 pub(crate) mod safetensors;
 pub(crate) mod stack;
+mod weight_norm;
 pub(crate) mod weights;
 #[cfg(feature = "read-safetensors")]
 pub mod weights_file;

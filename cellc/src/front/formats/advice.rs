@@ -6,9 +6,10 @@ use std::path::Path;
 
 use super::content::Content;
 use super::foreign::{FOREIGN, is_state_dict};
+use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::{saved, tflite};
-use crate::diagnostic::{self, Diagnostic, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
 
 /// The endings of formats that are not read, and what a file of that name should be.
 const ENDINGS: [(&str, &str); 22] = [
@@ -36,26 +37,8 @@ const ENDINGS: [(&str, &str); 22] = [
     ("gz", "gzip file"),
 ];
 
-/// What to do about a file.
-pub(super) struct Advice {
-    /// What it is, with an article.
-    is: String,
-    help: String,
-    lines: Vec<String>,
-}
-
-pub(super) fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
-    Advice { is: is.to_owned(), help: help.to_owned(), lines: lines.into_iter().map(Into::into).collect() }
-}
-
 /// Nothing to copy.
 const NONE: [&str; 0] = [];
-
-/// Lines for Python, which a shell takes as they are.
-pub(super) fn python(lines: &[&str]) -> Vec<String> {
-    let around = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
-    [around(&["python3 - <<'END'"]), around(lines), around(&["END"])].concat()
-}
 
 /// The refusal of a file or folder of this content.
 pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
@@ -321,16 +304,4 @@ fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
     let compile = format!("cellc {} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
     let help = "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
     advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
-}
-
-/// The path of a file for a shell.
-pub(super) fn in_shell(path: &str) -> String {
-    // what begins like an option is none with a folder in front
-    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
-    diagnostic::in_shell(&path)
-}
-
-/// A text for Python.
-pub(super) fn in_python(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -9,6 +9,7 @@ mod advice;
 mod archive;
 mod content;
 mod foreign;
+mod lines;
 mod pickle;
 mod protobuf;
 mod readers;
@@ -26,7 +27,6 @@ use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};
-pub(crate) use saved::remedy_of_weight_norm;
 
 /// Which format a file is of.
 ///

@@ -18,7 +18,6 @@ use crate::front::openvino;
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::Model;
-use crate::options::NamedSize;
 
 /// What is said of a model's file beside its path.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +27,7 @@ pub struct ReadOptions<'a> {
     /// What is computed with weights whose file does not say it.
     pub keys: Keys,
     /// Sizes of dimensions that the file leaves open and names.
-    pub dims: Vec<NamedSize>,
+    pub dims: Vec<(String, Option<usize>)>,
     /// Inputs that are constants, and their numbers as text.
     pub constants: Vec<(String, String)>,
     /// How messages name options.

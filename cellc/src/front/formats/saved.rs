@@ -4,9 +4,10 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::advice::{Advice, advice, in_python, in_shell, python};
 use super::archive;
+use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::pickle::{Checkpoint, checkpoint};
+use crate::front::weight_norm::remedy_of_weight_norm;
 
 /// Keys under which programs keep the dictionary of tensors in a checkpoint.
 const KEYS: [&str; 6] = ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
@@ -122,31 +123,6 @@ fn weight_norm(found: &Checkpoint) -> Option<String> {
     remedy_of_weight_norm(found.tensors.iter().map(|(name, _)| &name[..]))
 }
 
-/// The remedy where one of these tensors is a magnitude or direction of `weight_norm`.
-pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let is_recurrent = |name: &str| name.contains("weight_hh_l") || name.contains("weight_ih_l");
-    let mut found: Option<(String, &'static str)> = None;
-    for name in names.filter(|name| is_recurrent(name)) {
-        let old = name.strip_suffix("_g").or_else(|| name.strip_suffix("_v"));
-        if let Some(tensor) = old {
-            found = Some((tensor.to_owned(), "torch.nn.utils.remove_weight_norm"));
-        } else if let Some((tensor, _)) = name.split_once(".original") {
-            let tensor = tensor.replace("parametrizations.", "");
-            found = Some((tensor, "torch.nn.utils.parametrize.remove_parametrizations"));
-        }
-        if found.is_some() {
-            break;
-        }
-    }
-    let (tensor, remove) = found?;
-    let (module, own) = tensor.rsplit_once('.').unwrap_or(("", &tensor));
-    let module = if module.is_empty() { "net".to_owned() } else { format!("net.{module}") };
-    Some(format!(
-        "the weights are in the two parts of weight_norm: before saving, {remove}({module}, \"{own}\"), and so for \
-         each of its weights; or torch.onnx.export(net.eval(), (x,), \"net.onnx\"), which computes them"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,15 +153,5 @@ mod tests {
         assert_eq!(head(&[hh, ("lin.weight", &[1, 10])]), None);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
         assert_eq!(head(&[hh, back, ("lin.weight", &[1, 10])]), Some("lin".to_owned()));
-    }
-
-    #[test]
-    fn weight_norm_has_a_remedy() {
-        let old = remedy_of_weight_norm(["rec.weight_hh_l0_g", "rec.weight_hh_l0_v"].into_iter()).expect("one");
-        assert!(old.contains("remove_weight_norm(net.rec, \"weight_hh_l0\")"), "{old}");
-        let new = ["rec.parametrizations.weight_ih_l0.original0"];
-        let new = remedy_of_weight_norm(new.into_iter()).expect("one");
-        assert!(new.contains("remove_parametrizations(net.rec, \"weight_ih_l0\")"), "{new}");
-        assert_eq!(remedy_of_weight_norm(["rec.weight_ih_l0"].into_iter()), None);
     }
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::apple::AppleResetGate;
 use super::bounded;
-use super::formats::remedy_of_weight_norm;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
+use super::weight_norm::remedy_of_weight_norm;
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
