@@ -653,6 +653,15 @@ pub struct Slicing {
     pub part_size: i64,
 }
 
+#[cfg(any(feature = "read-onnx", test))]
+impl Slicing {
+    /// All of an axis, one element at a time.
+    pub fn one_by_one(axis: i64, reverse: bool) -> Self {
+        let (start, end, stride) = if reverse { (-1, 0, -1) } else { (0, -1, 1) };
+        Self { axis, start, end, stride, part_size: 1 }
+    }
+}
+
 impl Loop {
     /// What the value of the back edge and slices name: the body's Parameter as a value of the body.
     pub fn parameter(&self, index: usize) -> Option<ValueId> {

@@ -1,19 +1,13 @@
 //! If, Loop and Scan: the graphs inside nodes.
 
 use super::graph::{Call, GraphReader, Level};
-use super::sequences::{Appended, Sequence};
+use super::lists::{Appended, Sequence};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::model::{
     Branch, ElementType, Elementwise, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
-
-/// All of an axis, one element at a time.
-pub(super) fn one_by_one(axis: i64, reverse: bool) -> Slicing {
-    let (start, end, stride) = if reverse { (-1, 0, -1) } else { (0, -1, 1) };
-    Slicing { axis, start, end, stride, part_size: 1 }
-}
 
 /// The element types of a body's results.
 fn results(level: &Level) -> Vec<ElementType> {
@@ -189,8 +183,10 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         of.push(LoopInput { parameter: *parameter, input: inputs.len(), slice: None, back_edge: None });
         inputs.push(*value);
     }
-    let of_loop = (0..tensors.len() + scans)
-        .map(|at| LoopOutput { result: at + 1, concatenation: (at >= tensors.len()).then(|| one_by_one(0, false)) });
+    let of_loop = (0..tensors.len() + scans).map(|at| LoopOutput {
+        result: at + 1,
+        concatenation: (at >= tensors.len()).then(|| Slicing::one_by_one(0, false)),
+    });
     let mut outputs: Vec<LoopOutput> = of_loop.collect();
     for of in &appended {
         outputs.extend(of.outputs(outputs.len() + 1));
@@ -318,7 +314,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     let elements = results(&level);
     let mut of = Vec::new();
     for at in 0..all.len() {
-        let slice = (at >= count).then(|| one_by_one(in_axes[at - count], in_ways[at - count] == 1));
+        let slice = (at >= count).then(|| Slicing::one_by_one(in_axes[at - count], in_ways[at - count] == 1));
         of.push(LoopInput { parameter: at, input: at, slice, back_edge: (at < count).then_some(at) });
     }
     let mut inputs = all;
@@ -328,7 +324,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     }
     let outputs = (0..elements.len()).map(|at| LoopOutput {
         result: at,
-        concatenation: (at >= count).then(|| one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
+        concatenation: (at >= count).then(|| Slicing::one_by_one(out_axes[at - count], out_ways[at - count] == 1)),
     });
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,

@@ -1,7 +1,7 @@
 //! The operators of the domain `ai.onnx.ml` that prepare features: each is arithmetic on the elements or the rows of `[C]` or `[N, C]`.
 
 use super::graph::{Call, GraphReader};
-use super::supported::BEFORE_FEATURES;
+use super::remedies::BEFORE_FEATURES;
 use crate::diagnostic::quoted;
 use crate::model::{Dim, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId, counted};
 

@@ -2,7 +2,7 @@
 
 use super::graph::{Call, GraphReader};
 use super::operators as o;
-use super::supported::BEFORE_OPTIMISATION;
+use super::remedies::BEFORE_OPTIMISATION;
 use super::windows;
 use crate::diagnostic::quoted;
 use crate::model::{Activation, Elementwise as E, Normalization, Op, ValueId};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::attributes::Attributes;
+use super::lists::Sequence;
 use super::nodes::{Functions, Versions};
 use super::proto::{GraphProto, SparseTensorProto, TensorProto};
-use super::sequences::Sequence;
 use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;

@@ -10,6 +10,7 @@ use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versi
 use super::proto::{
     DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto,
 };
+use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
@@ -307,7 +308,7 @@ impl<'f> GraphReader<'f> {
         self.name = name;
         let Some(row) = supported::find(of, &op_type) else {
             let valid = "the operators that OPERATIONS.md lists";
-            self.error("this operator is not read", valid, supported::advice(of, &op_type));
+            self.error("this operator is not read", valid, remedies::advice(of, &op_type));
             return;
         };
         if of.is_empty() && node.version < OLDEST && node.version != 0 {

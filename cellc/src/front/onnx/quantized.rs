@@ -3,7 +3,7 @@
 //! `q = clamp(round(x / scale) + zero)`, rounded to the even one of two; `x ~ (q - zero) scale`. A dynamic scale is `(max - min) / 255` of the tensor and 0,
 //! and 1 where that is 0. Sums of products beyond 2^24 are rounded.
 
-use super::bodies::{one_by_one, whole};
+use super::bodies::whole;
 use super::graph::{Call, GraphReader};
 use super::operators::{countable_axis, rank_of};
 use super::recurrent::{activations, direction_of};
@@ -11,7 +11,7 @@ use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
     Activation, CellKind, Direction, ElementType, Elementwise as E, Loop, LoopInput, LoopOutput, NoAxes, Op, Reduction,
-    ValueId,
+    Slicing, ValueId,
 };
 
 type Values = Option<Vec<ValueId>>;
@@ -515,13 +515,14 @@ fn steps(
     let level = whole(reader, level, before, 3)?;
     let invariant = |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
     let mut inputs = vec![
-        LoopInput { slice: Some(one_by_one(0, reverse)), ..invariant(0) },
+        LoopInput { slice: Some(Slicing::one_by_one(0, reverse)), ..invariant(0) },
         LoopInput { back_edge: Some(0), ..invariant(1) },
         LoopInput { back_edge: Some(1), ..invariant(2) },
     ];
     inputs.extend((3..5 + usize::from(p.is_some())).map(invariant));
     let last = |result: usize| LoopOutput { result, concatenation: None };
-    let outputs = vec![last(0), last(1), LoopOutput { result: 2, concatenation: Some(one_by_one(0, reverse)) }];
+    let outputs =
+        vec![last(0), last(1), LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) }];
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: false,

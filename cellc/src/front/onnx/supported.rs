@@ -53,28 +53,6 @@ pub(super) fn find(domain: &str, name: &str) -> Option<&'static Supported> {
     SUPPORTED.iter().find(|row| row.name == name && row.domain == domain)
 }
 
-/// What to do about an operator that ONNX Runtime's optimiser wrote, and that is not read.
-pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
-     optimisation, or ORT_ENABLE_BASIC";
-
-/// What to do about an operator on features that is not read.
-pub(super) const BEFORE_FEATURES: &str = "compute the features outside of the model";
-
-/// What to do about an operator that is not read.
-pub(super) fn advice(domain: &str, name: &str) -> String {
-    match name {
-        _ if domain.starts_with("com.microsoft") || domain.starts_with("com.ms.") => BEFORE_OPTIMISATION.to_owned(),
-        _ if domain == "ai.onnx.ml" => BEFORE_FEATURES.to_owned(),
-        "NonZero" | "Unique" | "NonMaxSuppression" | "Compress" => {
-            "its output has another length at every call: compute it outside of the model".to_owned()
-        }
-        "RandomNormal" | "RandomNormalLike" | "RandomUniform" | "RandomUniformLike" | "Bernoulli" | "Multinomial" => {
-            "give the random numbers as an input".to_owned()
-        }
-        _ => "compute this part outside of the model, or replace it by operators that are read".to_owned(),
-    }
-}
-
 const fn row(
     name: &'static str,
     versions: &'static [i64],
