@@ -7,7 +7,7 @@ use crate::model::{
 };
 
 /// The largest whole exponent that is computed by multiplications alone.
-const MOST_MULTIPLIED: f32 = 64.0;
+const MOST_MULTIPLIED: f32 = 256.0;
 
 impl Validation<'_> {
     pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, no_axes: NoAxes) {
@@ -285,9 +285,15 @@ impl Validation<'_> {
         let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
         let size = if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
         let logarithm = self.computed(node, E::Log, vec![size])?;
-        let by = self.number_like(base, if odd { exponent - 1.0 } else { exponent })?;
+        // an odd power is the even one nearer to 0, times the base or divided by it: its sign, and no 0 times infinity
+        let even = if odd { exponent - exponent.signum() } else { exponent };
+        let by = self.number_like(base, even)?;
         let scaled = self.computed(node, E::Multiply, vec![logarithm, by])?;
         let power = self.computed(node, E::Exp, vec![scaled])?;
-        if odd { self.computed(node, E::Multiply, vec![power, base.clone()]) } else { Some(power) }
+        match odd {
+            true if exponent > 0.0 => self.computed(node, E::Multiply, vec![power, base.clone()]),
+            true => self.computed(node, E::Divide, vec![power, base.clone()]),
+            false => Some(power),
+        }
     }
 }

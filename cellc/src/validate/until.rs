@@ -323,18 +323,101 @@ impl<'a> Validation<'a> {
         Some(left)
     }
 
-    /// Refuses what takes all parts of a value for parts that there are; what does not hands the ending on.
+    /// Refuses what takes all parts of a value for parts that there are; what does not hands the ending on. True where the node is done.
     pub(super) fn reads_open_end(&mut self, node: &Node) -> bool {
-        let ending = node.inputs.iter().find_map(|input| self.ending_of(self.known[input.0].as_ref()?));
-        let Some(ending) = ending.filter(|ending| ending.parts_along.is_some()) else { return false };
-        if matches!(node.op, Op::Result | Op::Convert | Op::Elementwise(_) | Op::ShapeOf) {
-            self.hands_on = Some(ending);
-            return false;
+        let mut open = Vec::new();
+        for (port, input) in node.inputs.iter().enumerate() {
+            let ending = self.known[input.0].as_ref().and_then(|known| self.ending_of(known));
+            open.extend(ending.and_then(|ending| Some((port, ending, ending.parts_along?))));
         }
-        let found = "an output of a loop that ends by its condition is read: how many parts it has only a call knows";
-        let valid = "an output of the model, or operations element by element";
-        self.error(node, &node.origin, found, valid, "compute this part outside of the model");
-        true
+        let Some(&(_, ending, axis)) = open.first() else { return false };
+        match node.op {
+            Op::Result | Op::Convert => {
+                self.hands_on = Some(ending);
+                false
+            }
+            Op::ShapeOf => {
+                if let Some(sizes) = self.sizes_at_run_time(node, ending, axis) {
+                    self.set(node, 0, sizes);
+                }
+                true
+            }
+            Op::Elementwise(function) => match self.parts_of_elements(node, function, &open) {
+                Ok(axis) => {
+                    self.hands_on = Some(Ending { parts_along: Some(axis), ..ending });
+                    false
+                }
+                Err(found) => {
+                    let valid = "for each part one element, or one for all of them";
+                    self.error(node, &node.origin, found, valid, "compute this part outside of the model");
+                    true
+                }
+            },
+            _ => {
+                let found =
+                    "an output of a loop that ends by its condition is read: how many parts it has only a call knows";
+                let valid = "an output of the model, or operations element by element";
+                self.error(node, &node.origin, found, valid, "compute this part outside of the model");
+                true
+            }
+        }
+    }
+
+    /// The sizes of a value of which only a call knows how many parts it has along an axis.
+    fn sizes_at_run_time(&mut self, node: &Node, ending: Ending, axis: usize) -> Option<Known> {
+        let mut sizes: Vec<i64> = self.shape_of(&self.input(node, 0)?).iter().map(|&size| size as i64).collect();
+        sizes[axis] = 0;
+        let is_open: Vec<i64> = (0..sizes.len()).map(|at| i64::from(at == axis)).collect();
+        let vector =
+            |numbers: &[i64]| Some(Known::Constant(Tensor::from_i64(vec![numbers.len()], numbers)?, ElementType::I64));
+        let count = Known::Source(ending.count, ElementType::I64);
+        let count = self.computed(node, E::Multiply, vec![count, vector(&is_open)?])?;
+        self.computed(node, E::Add, vec![count, vector(&sizes)?])
+    }
+
+    /// The axis of the parts in what an operation element by element gives, or why the parts are none of its own.
+    ///
+    /// `open`: port, ending and axis of each input whose parts only a call counts.
+    fn parts_of_elements(
+        &self,
+        node: &Node,
+        function: E,
+        open: &[(usize, Ending, usize)],
+    ) -> Result<usize, &'static str> {
+        let shapes: Vec<Vec<usize>> = node
+            .inputs
+            .iter()
+            .map(|input| self.known[input.0].as_ref().map_or(Vec::new(), |known| self.shape_of(known)))
+            .collect();
+        // a slope of one number may have more axes than what it scales
+        let rank = if function == E::PRelu { shapes[0].len() } else { shapes.iter().map(Vec::len).max().unwrap_or(0) };
+        // the slopes of a PRelu may stand along axis 1
+        let by_channel = |port: usize| function == E::PRelu && port == 1 && shapes[port].len() == 1;
+        let aligned = |port: usize, axis: usize| axis + rank.saturating_sub(shapes[port].len());
+        let (port, ending, axis) = open[0];
+        let along = aligned(port, axis);
+        for (port, shape) in shapes.iter().enumerate() {
+            match open.iter().find(|(at, ..)| *at == port) {
+                Some(_) if by_channel(port) => return Err("slopes whose number only a call knows"),
+                Some((_, other, axis)) if other.count != ending.count || aligned(port, *axis) != along => {
+                    return Err("outputs of loops that end by their conditions, with parts that are counted apart");
+                }
+                Some(_) => {}
+                None => {
+                    let start = if by_channel(port) && rank > 1 && shapes[0][1] == shape[0] {
+                        1
+                    } else {
+                        rank.saturating_sub(shape.len())
+                    };
+                    let size = along.checked_sub(start).and_then(|at| shape.get(at));
+                    if size.is_some_and(|&size| size != 1) {
+                        return Err("a fixed number of elements, one for each part of an output of a loop \
+                                    that ends by its condition: how many parts it has only a call knows");
+                    }
+                }
+            }
+        }
+        Ok(along)
     }
 
     pub(super) fn ending_of(&self, known: &Known) -> Option<Ending> {

@@ -602,6 +602,74 @@ fn a_loop_that_ends_by_its_condition_has_no_count_where_that_is_huge() {
     }
 }
 
+/// An input or output with sizes.
+fn sized(name: &str, number: i64, sizes: &[i64]) -> Vec<u8> {
+    let shape: Vec<u8> = sizes.iter().flat_map(|&size| long(1, &int(1, size))).collect();
+    [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), long(2, &shape)].concat()))].concat()
+}
+
+/// A file whose loop doubles `x` until it exceeds 9, at most 5 times, and puts the states together as `parts`; one
+/// node makes `y` from its inputs, which `t` of shape `[2, 1, 3]` and `u` of shape `[5, 3]` may be among.
+fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
+    let no_dims = long(5, &[long(1, b"keepdims"), int(3, 0), int(20, 2)].concat());
+    let body = [
+        long(1, &node("Add", &["state", "state"], "next", &[])),
+        long(1, &node("ReduceMax", &["next"], "most", &no_dims)),
+        long(1, &node("Less", &["most", "limit"], "goes_on", &[])),
+        long(1, &node("Identity", &["next"], "part", &[])),
+        [scalar("k", 7), scalar("go", 9), value("state", 3)].iter().flat_map(|input| long(11, input)).collect(),
+        [scalar("goes_on", 9), value("next", 3), value("part", 3)].iter().flat_map(|output| long(12, output)).collect(),
+    ];
+    let twice = |last: &str, parts: &str| {
+        let rest = [long(2, parts.as_bytes()), graph_attribute("body", &body.concat())].concat();
+        long(1, &node("Loop", &["M", "yes", "x"], last, &rest))
+    };
+    let graph = [
+        twice("last", "parts"),
+        twice("last_2", "parts_2"),
+        called("M", 7, &[], &long(7, &ints(&[5]))),
+        called("yes", 9, &[], &long(5, &ints(&[1]))),
+        called("limit", 1, &[], &long(4, &floats(&[9.0]))),
+        long(1, &node(operator, inputs, "y", &[])),
+        [value("x", 3), sized("t", 1, &[2, 1, 3]), sized("u", 1, &[5, 3])].iter().flat_map(|v| long(11, v)).collect(),
+        long(12, &[long(1, b"y"), long(2, &long(1, &int(1, element)))].concat()),
+    ];
+    file(&graph.concat(), 17)
+}
+
+/// What ONNX Runtime gives for x = [1, 0.5, 0.25]: 4 parts.
+#[test]
+fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
+    let valid = |bytes: &[u8]| {
+        let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+        validate(&model, &Options::default()).map_err(|problems| problems.to_string())
+    };
+    let cases: [(&str, &[&str], &[usize], bool); 5] = [
+        ("Identity", &["parts"], &[5, 3], true),
+        // an output that is one state of the loop says nothing of the parts
+        ("Add", &["last", "parts"], &[5, 3], true),
+        ("Add", &["parts", "last"], &[5, 3], true),
+        ("Add", &["parts", "t"], &[2, 5, 3], false),
+        ("Add", &["t", "parts"], &[2, 5, 3], false),
+    ];
+    let inputs = [vec![1.0, 0.5, 0.25], vec![0.5; 6], vec![0.5; 15]];
+    for (operator, read, shape, cut) in cases {
+        let (model, _) = valid(&after_a_loop(operator, read, 1)).unwrap_or_else(|said| panic!("{read:?}: {said}"));
+        let names: Vec<&str> = model.results.iter().map(|result| &result.names[0][..]).collect();
+        assert_eq!(names, ["y", "y_len"], "{read:?}");
+        assert_eq!(model.results[0].shape, shape, "{read:?}");
+        assert_eq!(model.results[0].parts, cut.then_some(1), "{read:?}: the parts lie along the first axis");
+        let results = crate::reference::reference(&model, &inputs, &[]).results;
+        assert_eq!(results[1], [4.0], "{read:?}");
+    }
+    let (model, _) = valid(&after_a_loop("Shape", &["parts"], 7)).unwrap_or_else(|said| panic!("{said}"));
+    assert_eq!(crate::reference::reference(&model, &inputs, &[]).results, [[4.0, 3.0]]);
+    for read in [["parts", "u"], ["u", "parts"], ["parts", "parts_2"]] {
+        let said = valid(&after_a_loop("Add", &read, 1)).map(|_| ()).expect_err("refused");
+        assert!(said.contains("for each part one element, or one for all of them"), "{read:?}: {said}");
+    }
+}
+
 #[test]
 fn a_largest_count_that_no_loop_needs_is_warned_of() {
     for of in [Body::Until, Body::Forever] {
@@ -1024,6 +1092,34 @@ fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
 fn assert_near(got: &[f64], want: [f64; 3]) {
     let near = got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-6);
     assert!(got.len() == 3 && near, "{got:?} is not {want:?}");
+}
+
+/// What ONNX Runtime gives, by multiplications up to an exponent of 256 and by a logarithm above.
+#[test]
+fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
+    let raised = |exponent: f32, x| {
+        let w = long(5, &tensor(1, 3, &long(4, &floats(&[exponent; 3]))));
+        let graph =
+            [long(1, &node("Pow", &["x", "w"], "y", &[])), w, long(11, &value("x", 3)), long(12, &value("y", 3))];
+        computed(&file(&graph.concat(), 17), x)
+    };
+    let infinity = f64::INFINITY;
+    for exponent in [65.0, 100.0, 255.0, 256.0, 257.0, 1001.0, 1002.0, 16_777_215.0, 16_777_216.0, 3e9] {
+        let is_odd = exponent % 2.0 == 1.0;
+        let below = |v: f64| if is_odd { -v } else { v };
+        assert_eq!(raised(exponent, [0.0, infinity, -infinity]), [0.0, infinity, below(infinity)], "{exponent}");
+        assert_eq!(raised(-exponent, [0.0, infinity, -infinity]), [infinity, 0.0, 0.0], "-{exponent}");
+        for exponent in [exponent, -exponent] {
+            assert_eq!(raised(exponent, [1.0, -1.0, 1.0]), [1.0, below(1.0), 1.0], "{exponent}");
+        }
+        assert_eq!(raised(-exponent, [-0.0, -0.0, 1.0])[0], below(infinity), "-{exponent}");
+        assert!(raised(-exponent, [f64::NAN; 3])[0].is_nan());
+    }
+    // exactly, for nothing rounds
+    for exponent in [65, 66, 100, 127] {
+        let [two, half] = [2f64, 0.5].map(|base| base.powi(-exponent));
+        assert_eq!(raised(-exponent as f32, [2.0, 0.5, -2.0]), [two, half, if exponent % 2 == 1 { -two } else { two }]);
+    }
 }
 
 #[test]
