@@ -7,7 +7,7 @@ use crate::model::{
 };
 
 /// The largest whole exponent that is computed by multiplications alone.
-const MOST_MULTIPLIED: f32 = 256.0;
+const MOST_MULTIPLIED: f32 = 128.0;
 
 impl Validation<'_> {
     pub(super) fn reduce(&mut self, node: &Node, reduction: Reduction, keep: bool, no_axes: NoAxes) {
