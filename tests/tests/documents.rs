@@ -252,7 +252,7 @@ fn the_readme_shows_generated_code() {
     let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let readme = read("README.md");
     let mut shown = readme.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
-    let shown = shown.find(|block| block.starts_with("for (row, element)")).expect("generated code");
+    let shown = shown.find(|block| block.starts_with("let h_k")).expect("generated code");
     let model = file("tests/corpus/gru_cell_128_fp16/model.xml");
     let output = Command::new(command::program()).arg(model).args(["-o", "-"]).output().expect("cellc starts");
     assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
