@@ -3,7 +3,8 @@
 use super::{Known, MALFORMED, Validation, floats};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, Spelling, WeightSource, shape_text,
+    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, Spelling, WeightLayout,
+    WeightSource, shape_text,
 };
 
 /// What an input of a recurrent operation is.
@@ -41,7 +42,7 @@ impl CellPort {
         }
     }
 
-    fn is_weight(self) -> bool {
+    pub(super) fn is_weight(self) -> bool {
         matches!(self, Self::W | Self::R | Self::B(_) | Self::P)
     }
 }
@@ -111,6 +112,15 @@ pub(super) struct Sizes {
     pub(super) input: usize,
 }
 
+/// The weights of a cell as sources of any kind.
+pub(super) struct Given {
+    pub(super) w: Source,
+    pub(super) r: Source,
+    /// `None` where B is left out.
+    pub(super) b: Vec<Option<Source>>,
+    pub(super) p: Option<Source>,
+}
+
 /// Where the weights of a recurrent operation come from.
 #[derive(Clone)]
 pub(super) struct WeightSources {
@@ -118,6 +128,8 @@ pub(super) struct WeightSources {
     pub(super) r: WeightSource,
     pub(super) b: Vec<WeightSource>,
     pub(super) p: Option<WeightSource>,
+    /// How these tensors hold them.
+    pub(super) layout: WeightLayout,
 }
 
 impl<'a> Validation<'a> {
@@ -143,7 +155,7 @@ impl<'a> Validation<'a> {
         let mut right = self.cell_types(&recurrent);
         right &= self.cell_attributes(&recurrent);
         let Some(sizes) = self.cell_shapes(&recurrent).filter(|_| right) else { return };
-        let Some(weights) = self.cell_weights(&recurrent) else { return };
+        let Some(weights) = self.cell_weights(&recurrent, sizes) else { return };
         let mut ledger = node.ledger.clone();
         if weights.b.contains(&WeightSource::Zero) {
             ledger.push(LedgerEntry {
@@ -253,26 +265,26 @@ impl<'a> Validation<'a> {
         before == self.diagnostics.0.len()
     }
 
-    fn cell_weights(&mut self, recurrent: &Recurrent) -> Option<WeightSources> {
-        let mut weight = |role: CellPort| -> Option<WeightSource> {
-            let Some(known) = recurrent.known(role) else { return Some(WeightSource::Zero) };
-            match self.source(known)? {
-                Source::Constant(i) => Some(WeightSource::Constant(i)),
-                Source::Parameter(i) => Some(WeightSource::Parameter(i)),
-                Source::Value(_) | Source::Variable(_) => {
-                    let found = format!("{} is computed at every step", role.name(recurrent.sequence()));
-                    let valid = "a constant or an input of the model";
-                    let help = "weights do not change from step to step: connect a constant or an input";
-                    self.error(recurrent.node, &recurrent.node.origin, found, valid, help);
-                    None
-                }
-            }
-        };
-        let (w, r) = (weight(CellPort::W), weight(CellPort::R));
+    fn cell_weights(&mut self, recurrent: &Recurrent, sizes: Sizes) -> Option<WeightSources> {
+        let mut source = |role: CellPort| recurrent.known(role).map(|known| self.source(known));
+        let (w, r, p) = (source(CellPort::W)??, source(CellPort::R)??, source(CellPort::P));
         let tensors = 0..recurrent.cell.layout.bias_tensors().len();
-        let b: Vec<_> = tensors.map(|tensor| weight(CellPort::B(tensor))).collect();
-        let p = if recurrent.cell.peepholes { Some(weight(CellPort::P)?) } else { None };
-        Some(WeightSources { w: w?, r: r?, b: b.into_iter().collect::<Option<_>>()?, p })
+        let b: Vec<_> = tensors.map(|tensor| source(CellPort::B(tensor))).collect();
+        let p = if let Some(p) = p { Some(p?) } else { None };
+        let b = b.into_iter().map(|b| if let Some(b) = b { Some(Some(b?)) } else { Some(None) });
+        let b = b.collect::<Option<Vec<Option<Source>>>>()?;
+        let given = |source: &Source| matches!(source, Source::Constant(_) | Source::Parameter(_));
+        if ![w, r].iter().chain(b.iter().flatten()).chain(&p).all(given) {
+            return self.regrouped(recurrent, Given { w, r, b, p }, sizes);
+        }
+        let weight = |source: Source| match source {
+            Source::Constant(i) => WeightSource::Constant(i),
+            Source::Parameter(i) => WeightSource::Parameter(i),
+            Source::Value(_) | Source::Variable(_) => unreachable!("looked at above"),
+        };
+        let b = b.into_iter().map(|b| b.map_or(WeightSource::Zero, weight)).collect();
+        let layout = recurrent.cell.layout.clone();
+        Some(WeightSources { w: weight(w), r: weight(r), b, p: p.map(weight), layout })
     }
 
     /// Whether all inputs of a cell but lengths are floating point.

@@ -30,6 +30,7 @@ mod normalize;
 mod parameters;
 mod places;
 mod reduce;
+mod regrouped;
 mod rounding;
 mod scatter;
 mod sequence;

@@ -66,7 +66,7 @@ impl<'a> Validation<'a> {
                     hidden_size,
                     activations: cell.activations_of(weight_set).to_vec(),
                     clip: cell.clip,
-                    layout: cell.layout.clone(),
+                    layout: weights.layout.clone(),
                     coupled: cell.coupled,
                     x,
                     h,

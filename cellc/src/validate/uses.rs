@@ -49,7 +49,12 @@ impl Validation<'_> {
     }
 
     fn read_graph(&mut self, model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
+        let handed_on = handed_on(model);
         for node in &model.nodes {
+            let weights = node.inputs.iter().filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
+            for (parameter, text) in weights {
+                self.uses[parameter].weight.get_or_insert(text);
+            }
             let of = |value: &ValueId| root[value.0];
             match &node.op {
                 Op::Convert => {
@@ -80,7 +85,7 @@ impl Validation<'_> {
             }
             let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
             for (port, input) in node.inputs.iter().enumerate() {
-                if let Some(parameter) = root[input.0] {
+                if let Some(parameter) = root[input.0].filter(|_| handed_on[input.0].is_none()) {
                     if port == 0 {
                         let uses = &mut self.uses[parameter];
                         uses.features = uses.features.or_else(|| features(model, node, &roles));
@@ -113,6 +118,47 @@ impl Validation<'_> {
         }
         uses.data.get_or_insert(text);
     }
+}
+
+/// By value that cells read as weights, directly or through other operations, and nothing else
+/// reads: how to say it.
+fn handed_on(model: &Model) -> Vec<Option<String>> {
+    #[derive(Clone)]
+    enum Read {
+        Not,
+        Weight(String),
+        Data,
+    }
+    let mut read = vec![Read::Not; model.values.len()];
+    for node in model.nodes.iter().rev() {
+        let roles = roles(&node.op, node.inputs.len()).unwrap_or_default();
+        let through = match node.op {
+            Op::ShapeOf => Read::Not,
+            Op::Result | Op::Loop(_) | Op::If(_) | Op::Assign { .. } => Read::Data,
+            Op::Cell(_) | Op::Sequence(..) => Read::Data,
+            _ => node.outputs.iter().fold(Read::Not, |all, output| match (all, &read[output.0]) {
+                (Read::Data, _) | (_, Read::Data) => Read::Data,
+                (Read::Not, of) => of.clone(),
+                (all, _) => all,
+            }),
+        };
+        for (port, input) in node.inputs.iter().enumerate() {
+            let by = match roles.get(port) {
+                Some(role) if role.is_weight() => {
+                    let sequence = matches!(node.op, Op::Sequence(..));
+                    Read::Weight(format!("{} of {}", role.name(sequence), node.label()))
+                }
+                _ => through.clone(),
+            };
+            let place = &mut read[input.0];
+            match (&place, by) {
+                (Read::Data, _) | (Read::Weight(_), Read::Weight(_)) | (_, Read::Not) => {}
+                (_, by) => *place = by,
+            }
+        }
+    }
+    let text = |read| if let Read::Weight(text) = read { Some(text) } else { None };
+    read.into_iter().map(text).collect()
 }
 
 /// The last size of the first input, as the matrix says that it is multiplied with.

@@ -6,6 +6,7 @@ mod loops;
 mod operations;
 mod recurrent;
 mod refusals;
+mod regrouped;
 mod restarts;
 mod states;
 mod steps;

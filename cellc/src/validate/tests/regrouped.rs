@@ -1,0 +1,159 @@
+//! Weights that are inputs of the model, and that the graph puts in another order before a cell
+//! reads them.
+
+use super::*;
+use crate::model::{Direction, NoAxes, Reduction};
+
+/// How a test gives W, R and B.
+#[derive(Clone, Copy, PartialEq)]
+enum As {
+    Input,
+    Constant,
+}
+
+/// Numbers of few bits, so that their sums are exact.
+fn numbers(shape: &[usize], from: usize) -> Vec<f32> {
+    (from..from + shape.iter().product::<usize>()).map(|i| (i * 37 % 101) as f32 * 0.015625 - 0.75).collect()
+}
+
+/// A graph, and what a call gives its inputs.
+struct Given {
+    graph: Graph,
+    inputs: Vec<Vec<f64>>,
+}
+
+impl Given {
+    fn tensor(&mut self, given: As, name: &str, shape: &[usize]) -> ValueId {
+        let values = numbers(shape, name.bytes().map(usize::from).sum());
+        if given == As::Constant {
+            return self.graph.floats(shape, &values);
+        }
+        self.inputs.push(values.into_iter().map(f64::from).collect());
+        self.graph.input_of(name, shape, ElementType::F32)
+    }
+
+    fn parts(&mut self, data: ValueId, axis: i64, parts: usize) -> Vec<ValueId> {
+        let axis = self.graph.int(axis);
+        self.graph.ops(Op::Split { parts }, &[data, axis], parts)
+    }
+
+    /// The parts along axis 1 of a tensor in another order.
+    fn in_order(&mut self, data: ValueId, order: &[usize]) -> ValueId {
+        let parts = self.parts(data, 1, order.len());
+        let parts: Vec<ValueId> = order.iter().map(|&at| parts[at]).collect();
+        self.graph.op(Op::Concat { axis: 1 }, &parts)
+    }
+
+    /// A sequence of N 2, T 3, I 2, H 3 in both directions that reads these weights.
+    fn sequence(mut self, kind: CellKind, [w, r, b]: [ValueId; 3]) -> Self {
+        let x = self.tensor(As::Input, "X", &[2, 3, 2]);
+        let states = 1 + usize::from(kind.has_cell_state());
+        let mut inputs = vec![x];
+        inputs.extend((0..states).map(|i| self.tensor(As::Input, ["h0", "c0"][i], &[2, 2, 3])));
+        inputs.extend([self.graph.ints(&[3, 2]), w, r, b]);
+        let cell = Op::Sequence(Cell::new(kind, 3), Direction::Bidirectional);
+        let outputs = self.graph.ops(cell, &inputs, 1 + states);
+        self.graph.result("Y", outputs[0]);
+        self
+    }
+}
+
+/// ONNX's weights of a kind of cell as a converter rearranges them; `given`: W, R and B.
+fn converted(kind: CellKind, given: [As; 3]) -> Given {
+    let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+    let gates = kind.gates();
+    let w = of.tensor(given[0], "W", &[2, gates * 3, 2]);
+    let r = of.tensor(given[1], "R", &[2, gates * 3, 3]);
+    let b = of.tensor(given[2], "B", &[2, 2 * gates * 3]);
+    let order: &[usize] = if kind == CellKind::Lstm { &[2, 0, 3, 1] } else { &[1, 0, 2] };
+    let (w, r) = (of.in_order(w, order), of.in_order(r, order));
+    let b = match kind {
+        CellKind::Gru(ResetGate::AfterMatMul) => {
+            let parts = of.parts(b, 1, 6);
+            let sums = [1, 0].map(|at| of.graph.elementwise(Elementwise::Add, &[parts[at], parts[at + 3]]));
+            of.graph.op(Op::Concat { axis: 1 }, &[sums[0], sums[1], parts[2], parts[5]])
+        }
+        CellKind::Lstm => {
+            let shape = of.graph.ints(&[2, 2, 12]);
+            let halves = of.graph.op(Op::Reshape { zero_keeps: false }, &[b, shape]);
+            let axes = of.graph.ints(&[1]);
+            let reduce = Op::Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All };
+            let sum = of.graph.op(reduce, &[halves, axes]);
+            of.in_order(sum, order)
+        }
+        _ => {
+            let halves = of.parts(b, 1, 2);
+            let sum = of.graph.elementwise(Elementwise::Add, &halves);
+            of.in_order(sum, order)
+        }
+    };
+    of.sequence(kind, [w, r, b])
+}
+
+#[test]
+fn weights_in_another_order_are_packed_from_the_inputs() {
+    let kinds = [CellKind::Lstm, CellKind::Gru(ResetGate::BeforeMatMul), CellKind::Gru(ResetGate::AfterMatMul)];
+    for kind in kinds {
+        let folded = converted(kind, [As::Constant; 3]);
+        let wanted = computed(&folded.graph, &folded.inputs);
+        assert_ne!(wanted[0].1[0], wanted[0].1[1]);
+        // where W or R alone is a constant, it is rearranged
+        let mixed = [[As::Input, As::Constant, As::Input], [As::Constant, As::Input, As::Constant]];
+        for given in [[As::Input; 3]].into_iter().chain(mixed) {
+            let of = converted(kind, given);
+            assert_eq!(computed(&of.graph, &of.inputs), wanted, "{kind:?}");
+            let valid = accepted(&of.graph, &Options::default());
+            let weights = valid.parameters.iter().filter(|parameter| parameter.weight).count();
+            assert_eq!(weights, given.iter().filter(|&&given| given == As::Input).count());
+            let views = valid.nodes.iter().filter(|node| matches!(node.op, ValidOp::Pointwise(_) | ValidOp::Reduce(_)));
+            assert_eq!(views.count(), 0, "nothing is added at every step");
+        }
+    }
+}
+
+#[test]
+fn biases_of_two_inputs_are_added_when_they_are_packed() {
+    let of = |given: As| {
+        let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+        let [w, r] = [("W", 2), ("R", 3)].map(|(name, row)| of.tensor(As::Constant, name, &[2, 3, row]));
+        let [b, c] = ["Wb", "Rb"].map(|name| of.tensor(given, name, &[2, 3]));
+        let b = of.graph.elementwise(Elementwise::Add, &[b, c]);
+        of.sequence(CellKind::Rnn, [w, r, b])
+    };
+    let (inputs, constants) = (of(As::Input), of(As::Constant));
+    assert_eq!(computed(&inputs.graph, &inputs.inputs), computed(&constants.graph, &constants.inputs));
+    assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].b.len(), 2);
+}
+
+#[test]
+fn weights_that_are_more_than_rearranged_are_refused() {
+    let case = |change: fn(&mut Given, ValueId) -> ValueId| {
+        let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+        let w = of.tensor(As::Input, "W", &[2, 12, 2]);
+        let w = change(&mut of, w);
+        let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])].map(|(name, shape)| of.tensor(As::Input, name, shape));
+        of.sequence(CellKind::Lstm, [w, r, b]).graph
+    };
+    let cases = vec![
+        (
+            "doubled",
+            case(|of, w| {
+                let two = of.graph.floats(&[], &[2.0]);
+                of.graph.elementwise(Elementwise::Multiply, &[w, two])
+            }),
+            Options::default(),
+        ),
+        ("a gate twice", case(|of, w| of.in_order(w, &[0, 1, 2, 2])), Options::default()),
+        ("R in another order", case(|of, w| of.in_order(w, &[1, 0, 2, 3])), Options::default()),
+        ("units in another order", case(|of, w| of.in_order(w, &[1, 0, 2, 3, 4, 5])), Options::default()),
+        (
+            "an output too",
+            case(|of, w| {
+                of.graph.result("same", w);
+                of.in_order(w, &[2, 0, 3, 1])
+            }),
+            Options::default(),
+        ),
+    ];
+    insta::assert_snapshot!(said(cases));
+}
