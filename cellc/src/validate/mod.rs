@@ -27,6 +27,7 @@ mod lookup;
 mod loops;
 mod matmul;
 mod normalize;
+mod one_step;
 mod parameters;
 mod places;
 mod reduce;
@@ -87,13 +88,24 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
         validation
     };
     let mut validation = with(None);
-    if !validation.diagnostics.has_errors() {
+    let warnings = validation.single_steps();
+    let validated = if validation.diagnostics.has_errors() {
+        // perhaps only the number of steps is missing
+        let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
+        let is_open = errors == validation.unknown_sizes;
+        steps::validate(model, is_open, with).unwrap_or(Err(validation.diagnostics))
+    } else {
         validation.diagnostics.extend(validation.restart_warnings);
-        return Ok((validation.valid, validation.diagnostics));
+        Ok((validation.valid, validation.diagnostics))
+    };
+    let with_warnings = |mut diagnostics: Diagnostics| {
+        diagnostics.0.extend(warnings);
+        diagnostics
+    };
+    match validated {
+        Ok((valid, diagnostics)) => Ok((valid, with_warnings(diagnostics))),
+        Err(diagnostics) => Err(with_warnings(diagnostics)),
     }
-    // perhaps only the number of steps is missing
-    let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
-    steps::validate(model, errors == validation.unknown_sizes, with).unwrap_or(Err(validation.diagnostics))
 }
 
 /// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.

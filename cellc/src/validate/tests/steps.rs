@@ -122,3 +122,47 @@ fn layers_that_one_step_changes_are_named() {
         accepted(&graph(name), &shapes(&[("x", &[1, 100, H])]));
     }
 }
+
+/// A cell over one step, as Keras traces it: x turned to `[T, N, F]`, steps of it times weights.
+fn traced(shape: &[isize], steps: &[i64], multiplied: bool) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", shape);
+    let (order, axis, weights) = (graph.ints(&[1, 0, 2]), graph.int(0), graph.constant(&[4, 3]));
+    let turned = graph.op(Op::Transpose, &[x, order]);
+    for (at, &step) in steps.iter().enumerate() {
+        let index = graph.int(step);
+        let taken = graph.op(Op::Gather { batch_dims: 0 }, &[turned, index, axis]);
+        let product = Op::MatMul { transpose_a: false, transpose_b: false };
+        let y = if multiplied { graph.op(product, &[taken, weights]) } else { taken };
+        graph.result(&format!("y{at}"), y);
+    }
+    graph
+}
+
+#[test]
+fn an_input_of_which_one_step_is_read_is_warned_of() {
+    let said = |graph: &Graph, given: Option<&[Option<usize>]>| {
+        let shapes = given.map(|given| ("x".to_owned(), given.to_vec())).into_iter().collect();
+        match validate(&graph.0, &Options { shapes, ..Options::default() }) {
+            Ok((_, said)) | Err(said) => said.to_string(),
+        }
+    };
+    const ONLY: &str = "only the first of the steps of the input \"x\" is read";
+    let open = traced(&[-1, -1, 4], &[0], true);
+    for given in [None, Some(&[Some(1), Some(10), Some(4)][..]), Some(&[Some(1), None, Some(4)][..])] {
+        let said = said(&open, given);
+        let steps = if given.is_some_and(|given| given[1].is_some()) { 10 } else { 100 };
+        let signature = format!("input_signature=[keras.layers.InputSpec(shape=(1, {steps}, 4), dtype=\"float32\")])");
+        assert!(said.contains(ONLY) && said.contains("along axis 1") && said.contains(&signature), "{said}");
+        assert!(said.contains(&format!("model(keras.ops.zeros((1, {steps}, 4)))\n")), "{said}");
+        assert_eq!(said.matches(ONLY).count(), 1, "{said}");
+    }
+    assert!(said(&traced(&[1, 7, 4], &[0], true), None).contains(ONLY));
+    // one step is all there is; others are read, too; a fixed axis, of which one channel is taken
+    let one = [Some(1), Some(1), Some(4)];
+    assert!(!said(&open, Some(&one)).contains("only the"));
+    assert!(!said(&traced(&[1, 7, 4], &[0, 1], true), None).contains("only the"));
+    assert!(!said(&traced(&[1, -1, 4], &[0, 0, -1], true), None).contains("only the"));
+    assert!(!said(&traced(&[1, -1, 4], &[3], true), None).contains("only the"));
+    assert!(!said(&traced(&[1, 7, 4], &[0], false), None).contains("only the"));
+}
