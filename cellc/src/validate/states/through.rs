@@ -100,28 +100,31 @@ pub(super) fn passed_through<'a>(
     found.iter().filter(|(pair, _)| once(pair.result)).map(refused).collect()
 }
 
-/// Whether a tensor is cut out of what a Concat puts behind all of an input.
+/// True if a tensor is cut out of a Concat of all of an input, first, and computed elements.
 fn appends(model: &ValidModel, recurrences: &Recurrences, input: Source, mut output: Source) -> bool {
     while let Source::Value(value) = output {
-        match recurrences.flow.producer(value) {
-            Producer::View(view) => output = view.input,
-            Producer::Concat(concat) => {
-                let computed = |source: &&Source| **source != input && !matches!(source, Source::Constant(_));
-                let whole = |source: &&Source| {
-                    let mut source = **source;
-                    while let Source::Value(value) = source {
-                        match recurrences.flow.producer(value) {
-                            Producer::View(view) if model.len(view.input) == model.len(source) => source = view.input,
-                            _ => return false,
-                        }
-                    }
-                    source == input
-                };
-                let at = concat.inputs.iter().position(|source| whole(&source));
-                return at == Some(0) && concat.inputs.iter().skip(1).any(|source| computed(&source));
+        let concat = match recurrences.flow.producer(value) {
+            Producer::View(view) => {
+                output = view.input;
+                continue;
             }
+            Producer::Concat(concat) => concat,
+            _ => return false,
+        };
+        let computed = |source: &Source| *source != input && !matches!(source, Source::Constant(_));
+        let at = concat.inputs.iter().position(|source| is_all_of(model, recurrences, *source, input));
+        return at == Some(0) && concat.inputs.iter().skip(1).any(computed);
+    }
+    false
+}
+
+/// True if a tensor is all of an input behind views that keep every element.
+fn is_all_of(model: &ValidModel, recurrences: &Recurrences, mut source: Source, input: Source) -> bool {
+    while let Source::Value(value) = source {
+        match recurrences.flow.producer(value) {
+            Producer::View(view) if model.len(view.input) == model.len(source) => source = view.input,
             _ => return false,
         }
     }
-    false
+    source == input
 }
