@@ -169,8 +169,13 @@ impl Validation<'_> {
             self.range_of_numbers(node, start, stop, step);
             return;
         }
-        let [start, stop, step] =
-            [(0, "the start"), (1, "the stop"), (2, "the step")].map(|(port, what)| self.integer(node, port, what));
+        let ends = [(0, "the start"), (1, "the stop"), (2, "the step")];
+        let is_open = |&(port, _): &(usize, _)| matches!(self.input(node, port), Some(Known::Source(..)));
+        if let Some((_, what)) = ends.into_iter().find(is_open).filter(|_| node.kind.starts_with("Range")) {
+            self.range_of_run_time(node, what);
+            return;
+        }
+        let [start, stop, step] = ends.map(|(port, what)| self.integer(node, port, what));
         let (Some(start), Some(stop), Some(step)) = (start, stop, step) else { return };
         if step == 0 {
             self.error(node, &node.origin, "a step of 0", "any other", "correct the step");
@@ -188,6 +193,17 @@ impl Validation<'_> {
             Ok(tensor) => self.set(node, 0, Known::Constant(tensor, element)),
             Err(reason) => self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED),
         }
+    }
+
+    /// Refuses a Range of which a call says how many elements it has: a mask made of it would be
+    /// broadcast where the largest length is 1, and fit no tensor where it is below the steps.
+    fn range_of_run_time(&mut self, node: &Node, what: &str) {
+        let found = format!("{what} of Range is computed at run time: it says the size of a tensor");
+        let valid = "a start, a stop and a step that are known when compiling, sizes of inputs among them";
+        let help = "where it makes a mask of lengths, count all steps of x: \
+            torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
+            tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
+        self.error(node, &node.origin, found, valid, help);
     }
 
     /// Numbers from one on, each so far from the one before: of none, nothing can be made.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arch::{GENERIC, Isa};
-use crate::model::{BroadcastMode, Nearest, Resize, ResizeBy, Sampling, Scaling};
+use crate::model::{BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling};
 use crate::options::Tuning;
 
 /// x [2, 3], y = what is built of it.
@@ -336,4 +336,41 @@ fn an_instruction_set_of_another_architecture_is_refused() {
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");
     assert!(said.contains("generic, neon, avx2, avx_vnni, avx512, avx512_vnni, amx"), "{said}");
+}
+
+/// x where a step counts, else 0: the numbers of steps up to a limit compared with lengths.
+fn masked(limit: fn(&mut Graph, [ValueId; 2]) -> ValueId) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.input_of("x", &[2, 3], ElementType::F32);
+    let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
+    let inputs = [graph.int(0), limit(&mut graph, [x, lengths]), graph.int(1)];
+    let steps = graph.node("steps", Op::Range, &inputs, Graph::value(None, ElementType::I64));
+    let less = Op::Elementwise(Elementwise::Less);
+    let mask = graph.node("mask", less, &[steps, lengths], Graph::value(None, ElementType::Bool));
+    let mask = graph.convert(mask, ElementType::F32);
+    let y = graph.elementwise(Elementwise::Multiply, &[x, mask]);
+    graph.result("y", y);
+    graph
+}
+
+#[test]
+fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
+    let largest = masked(|graph, [_, lengths]| {
+        let axes = graph.ints(&[0, 1]);
+        let op = Op::Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All };
+        graph.node("largest", op, &[lengths, axes], Graph::value(None, ElementType::I64))
+    });
+    let refusal = validate(&largest.0, &Options::default()).unwrap_err().to_string();
+    assert!(refusal.contains("the stop of Range is computed at run time"), "{refusal}");
+    assert!(refusal.contains("torch.arange(x.shape[1])"), "{refusal}");
+    assert!(!refusal.contains("the stop computed"), "said once: {refusal}");
+    // the remedy
+    let all = masked(|graph, [x, _]| {
+        let shape = graph.node("shape", Op::ShapeOf, &[x], Graph::value(None, ElementType::I64));
+        let (second, axis) = (graph.int(1), graph.int(0));
+        let gather = Op::Gather { batch_dims: 0 };
+        graph.node("size", gather, &[shape, second, axis], Graph::value(None, ElementType::I64))
+    });
+    let [x, lengths] = [vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![1.0, 2.0]];
+    assert_eq!(computed(&all, &[x, lengths])[0].1, [1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
 }
