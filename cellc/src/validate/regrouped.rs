@@ -34,6 +34,9 @@ impl Sum {
     }
 }
 
+/// By part of a tensor, the parts of other tensors whose sum it is.
+type Parts = Vec<Vec<(Source, usize)>>;
+
 /// The operations of a graph by the values that they compute.
 struct Views<'v> {
     valid: &'v ValidModel,
@@ -110,7 +113,7 @@ impl<'v> Views<'v> {
     ///
     /// # Errors
     /// What the tensor is computed by.
-    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Vec<Vec<(Source, usize)>>, String> {
+    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
         let parts = self.valid.len(source) / (sets * count);
         let mut found = Vec::new();
         for part in 0..parts {
@@ -255,11 +258,11 @@ impl Validation<'_> {
     }
 }
 
-/// What each part of the biases is the sum of, and the tensors that hold the terms; `of_b`: the
-/// parts of each tensor that the cell reads.
+/// What each part of the biases is the sum of, and the tensors that hold the terms.
 type Biases = (Vec<Vec<BiasPart>>, Vec<Option<Source>>);
 
-fn biases(layout: &WeightLayout, of_b: &[Option<Vec<Vec<(Source, usize)>>>]) -> Result<Biases, String> {
+/// The biases of a cell whose tensors of biases have the parts `of_b`, `None` where one is left out.
+fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
     let mut tensors: Vec<Option<Source>> = Vec::new();
     let mut all = Vec::new();
     for terms in &layout.biases {
