@@ -120,7 +120,11 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Optio
         let ports: Vec<usize> = (0..node.inputs.len()).filter(|&port| along[node.inputs[port].0].is_some()).collect();
         let Some(&port) = ports.first() else { continue };
         let constant = |port: usize| node.inputs.get(port).and_then(|input| constants[input.0]);
-        match along[node.inputs[port].0].map_or(Read::Several, |steps| read(node, port, steps, &constant)) {
+        let rank = |port: usize| match constant(port) {
+            Some(tensor) => Some(tensor.shape().len()),
+            None => rank_of(model, node.inputs[port]).filter(|_| !of_elements[node.inputs[port].0]),
+        };
+        match along[node.inputs[port].0].map_or(Read::Several, |steps| read(node, port, steps, (&constant, &rank))) {
             Read::Each(_) if ports.len() > 1 => return None,
             Read::Each(steps) => along[node.outputs[0].0] = Some(steps),
             Read::Reordered if !of_elements[node.inputs[1].0] && rank_of(model, node.inputs[1]) == Some(1) => {
@@ -145,8 +149,13 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Optio
     reader.filter(|_| open || is_multiplied)
 }
 
-/// How a node reads the steps of the input at a port.
-fn read<'a>(node: &Node, port: usize, steps: Steps, constant: &dyn Fn(usize) -> Option<&'a Tensor>) -> Read {
+/// How a node reads the steps of the input at a port; of its inputs the constants, and the ranks of what does not depend on inputs.
+fn read<'a>(
+    node: &Node,
+    port: usize,
+    steps: Steps,
+    (constant, rank_of): (&dyn Fn(usize) -> Option<&'a Tensor>, &dyn Fn(usize) -> Option<usize>),
+) -> Read {
     let Steps { axis, rank, .. } = steps;
     let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
@@ -155,11 +164,14 @@ fn read<'a>(node: &Node, port: usize, steps: Steps, constant: &dyn Fn(usize) -> 
         Op::Convert => Read::Each(steps),
         Op::Elementwise(function) if *function != Elementwise::PRelu => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
-            let small = |tensor: &Tensor| tensor.shape().len() <= 1;
-            match others.into_iter().all(|other| constant(other).is_some_and(small)) {
+            match others.into_iter().all(|other| rank_of(other).is_some_and(|rank| rank <= 1)) {
                 true => Read::Each(steps),
                 false => Read::Several,
             }
+        }
+        // a layer over the features of each step
+        Op::MatMul { transpose_a: false, .. } if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) => {
+            Read::Each(steps)
         }
         Op::Transpose if port == 0 => match numbers(1).and_then(|order| {
             let order = if order.is_empty() { (0..rank as i64).rev().collect() } else { order };

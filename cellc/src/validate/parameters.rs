@@ -231,22 +231,33 @@ impl Validation<'_> {
             }
         };
         if let Some(time) = time {
-            let like = match (time + 1..sizes.len()).any(|axis| !batch.contains(&axis) && is_open(&sizes, axis)) {
-                true => ", with the other sizes that the model was made for",
-                false => "",
+            // a batch of one row is known to work
+            let rows = |axis: usize, dim: &Dim| match *dim {
+                Dim::Dynamic { min, .. } if batch.contains(&axis) => Dim::Fixed(min.max(1)),
+                dim => dim,
+            };
+            let sizes: Vec<Dim> = sizes.iter().enumerate().map(|(axis, dim)| rows(axis, dim)).collect();
+            let (open, letters) = with_letters(wording, name, &sizes, Some((time, None)));
+            let (whole, _) = with_letters(wording, name, &sizes, Some((time, Some(many(sizes[time])))));
+            let like = match letters.is_empty() {
+                true => String::new(),
+                false => format!("; {letters}: the sizes that the model was made for"),
             };
             return format!(
-                "leave the number of steps open, {}, and the state goes on from call to call{like}{}; \
-                 or give the steps of a whole sequence, {}",
-                example(wording, name, &sizes, Some((time, None))),
+                "leave the number of steps open, {open}, and the state goes on from call to call{}; \
+                 or give the steps of a whole sequence, {whole}{like}",
                 first("leave that one"),
-                example(wording, name, &sizes, Some((time, Some(many(sizes[time])))))
             );
         }
         let by_shape = example(wording, name, &sizes, None);
         let others = |dims: &[Dim]| (0..dims.len()).any(|axis| !batch.contains(&axis) && is_open(dims, axis));
         match (is_weight || others(stated), others(&sizes)) {
-            (true, true) => format!("give the whole shape with the sizes that the model was made for, as {by_shape}"),
+            (true, true) => {
+                let (by_shape, letters) = with_letters(wording, name, &sizes, None);
+                format!(
+                    "give the whole shape, {by_shape} with numbers in place of {letters}, as the model was made for"
+                )
+            }
             (true, false) => format!("give the whole shape: {by_shape}"),
             (false, _) => {
                 let batch = wording.of(Setting::Batch(Some(1)));
@@ -266,6 +277,29 @@ impl Validation<'_> {
         };
         stated.iter().enumerate().map(size).collect()
     }
+}
+
+/// How to give a shape of which some sizes are not known, with a letter for each of those, and the letters.
+fn with_letters(wording: Wording, name: &str, sizes: &[Dim], time: Option<(usize, Option<usize>)>) -> (String, String) {
+    const LETTERS: [&str; 8] = ["N", "C", "H", "W", "D", "K", "L", "M"];
+    let mut used = Vec::new();
+    let size = |(axis, (dim, letter)): (usize, (&Dim, &'static str))| match (time, *dim) {
+        (Some((time, size)), _) if time == axis => size.map_or("?".to_owned(), |size| size.to_string()),
+        (_, Dim::Fixed(size)) => size.to_string(),
+        (_, Dim::Dynamic { .. }) => {
+            used.push(letter);
+            letter.to_owned()
+        }
+    };
+    let shape: Vec<String> = sizes.iter().zip(LETTERS).enumerate().map(size).collect();
+    let name = quoted(name);
+    let by_shape = wording.of(Setting::ShapeLike(&name[1..name.len() - 1], &shape));
+    let letters = match &used[..] {
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [] => String::new(),
+    };
+    (by_shape, letters)
 }
 
 /// Sizes as they were given.

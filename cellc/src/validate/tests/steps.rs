@@ -158,6 +158,16 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
         assert_eq!(said.matches(ONLY).count(), 1, "{said}");
     }
     assert!(said(&traced(&[1, 7, 4], &[0], true), None).contains(ONLY));
+    // behind a layer over the features of each step
+    let mut behind = Graph::default();
+    let x = behind.parameter("x", &[1, -1, 4]);
+    let (weights, bias) = (behind.constant(&[4, 5]), behind.constant(&[5]));
+    let dense = behind.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, weights]);
+    let dense = behind.op(Op::Elementwise(Elementwise::Add), &[dense, bias]);
+    let (index, axis) = (behind.int(0), behind.int(1));
+    let first = behind.op(Op::Gather { batch_dims: 0 }, &[dense, index, axis]);
+    behind.result("y", first);
+    assert!(said(&behind, None).contains(ONLY));
     // one step is all there is; others are read, too; a fixed axis, of which one channel is taken
     let one = [Some(1), Some(1), Some(4)];
     assert!(!said(&open, Some(&one)).contains("only the"));
