@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::Content;
-use super::foreign::{FOREIGN, is_state_dict};
+use super::foreign::FOREIGN;
 use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::{saved, tflite};
@@ -261,31 +261,7 @@ const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0
 const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
 const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x, input=list(x.shape))";
 
-/// Lines for a state_dict that was written as JSON, with its options of the command line.
-fn of_state_dict(literal: &str, stem: &str, keys: &[String]) -> Advice {
-    let tensors = format!("{stem}.safetensors");
-    let load = format!("weights = json.load(open({literal}))");
-    let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in weights.items()}";
-    let save = format!("safetensors.numpy.save_file(weights, {})", in_python(&tensors));
-    let python = python(&["import json, numpy, safetensors.numpy", &load, arrays, &save]);
-    let prefix = keys.iter().find_map(|key| key.strip_suffix(".weight_ih_l0"));
-    let prefix = prefix.map_or(String::new(), |prefix| format!(" --prefix {}", in_shell(prefix)));
-    let heads: Vec<&str> = keys.iter().filter_map(|key| key.strip_suffix(".weight")).collect();
-    let head = match heads[..] {
-        [head] => format!(" --head {}", in_shell(head)),
-        _ => String::new(),
-    };
-    let compile =
-        format!("cellc {} --cell lstm{prefix}{head} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
-    let help = "put the weights into a .safetensors file, and name the cell: --cell lstm, --cell gru or --cell rnn";
-    let lines = [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat();
-    advice("the weights of a PyTorch module as JSON (its state_dict)", help, lines)
-}
-
 fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
-    if is_state_dict(keys) {
-        return of_state_dict(literal, stem, keys);
-    }
     let Some((key, is, help)) = FOREIGN.iter().find(|(key, _, _)| keys.iter().any(|other| other == key)) else {
         return advice("JSON", "", NONE);
     };

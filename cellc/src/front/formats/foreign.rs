@@ -19,15 +19,7 @@ pub(super) const FOREIGN: [(&str, &str, &str); 7] = [
     ("nbformat", "a Jupyter notebook", "run it, and let it export the model"),
 ];
 
-/// True if these keys are the names of PyTorch's recurrent weights: a state_dict that was written as JSON.
-pub(super) fn is_state_dict(keys: &[String]) -> bool {
-    keys.iter().any(|key| key == "weight_ih_l0" || key.ends_with(".weight_ih_l0"))
-}
-
 /// Whether an object with these keys is known to be something that is not read.
 pub(super) fn is_foreign(keys: &[String]) -> bool {
-    if is_state_dict(keys) {
-        return true;
-    }
     FOREIGN.iter().any(|(key, _, _)| keys.iter().any(|other| other == key))
 }

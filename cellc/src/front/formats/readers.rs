@@ -145,14 +145,19 @@ fn is_state_dict(keys: &[String]) -> bool {
     keys.iter().any(own)
 }
 
+/// True if an object with these keys may be the model of an amplifier.
+fn is_amplifier(keys: &[String]) -> bool {
+    !is_foreign(keys) && !is_state_dict(keys)
+}
+
 /// A model of an amplifier: `.nam`, or the `.json` of RTNeural and AIDA-X.
 const AMPLIFIER: Format = Format {
     name: "Neural Amp Modeler (.nam), of RTNeural or AIDA-X (.json)",
     endings: &[("nam", "model of Neural Amp Modeler"), ("json", "JSON file")],
-    is: |content, _| matches!(content, Content::Json(keys) if !is_foreign(keys)),
+    is: |content, _| matches!(content, Content::Json(keys) if is_amplifier(keys)),
     is_model: |content, _| {
         let model = |key: &String| ["architecture", "in_shape", "layers"].contains(&&key[..]);
-        Ok(matches!(content, Content::Json(keys) if !is_foreign(keys) && keys.iter().any(model)))
+        Ok(matches!(content, Content::Json(keys) if is_amplifier(keys) && keys.iter().any(model)))
     },
     weights_apart: false,
     weights_alone: false,

@@ -187,7 +187,6 @@ fn what_is_not_read_is_named_with_the_lines_that_convert_it() {
         files.said("wakeword.tflite", tflite::model_of(&[9, 142, 143, 144])),
         files.said("amp.ort", b"\x30\0\0\0ORTM...."),
         files.said("amp.mnn", b"\x18\0\0\0\xff\xff"),
-        files.said("rec.json", "{\"rec.weight_ih_l0\": [[1]], \"rec.weight_hh_l0\": [[1]], \"lin.weight\": [[1]]}"),
         files.said("amp.json", "{\"model_data\": {\"skip\": 1}, \"state_dict\": {}}"),
         files.said("amp.zip", zip(&["pack/clean.nam"])),
         files.said("pointer.xml", "version https://git-lfs.github.com/spec/v1\n"),
