@@ -31,6 +31,9 @@ pub(super) fn fetch(model: &mut PathBuf) -> Result<Option<Piped>, Failure> {
     let path = folder.path().join("model");
     let mut file = File::create(&path).map_err(cannot)?;
     let bytes = io::copy(&mut source.take(PIPED.bytes + 1), &mut file).map_err(cannot)?;
+    if bytes == 0 {
+        return Err(cannot(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
+    }
     if bytes > PIPED.bytes {
         return Err(cannot(PIPED.exceeded(None)));
     }

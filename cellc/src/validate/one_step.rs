@@ -124,7 +124,7 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Optio
             Some(tensor) => Some(tensor.shape().len()),
             None => rank_of(model, node.inputs[port]).filter(|_| !of_elements[node.inputs[port].0]),
         };
-        match along[node.inputs[port].0].map_or(Read::Several, |steps| read(node, port, steps, (&constant, &rank))) {
+        match along[node.inputs[port].0].map_or(Read::Several, |steps| read(node, port, steps, &constant, &rank)) {
             Read::Each(_) if ports.len() > 1 => return None,
             Read::Each(steps) => along[node.outputs[0].0] = Some(steps),
             Read::Reordered if !of_elements[node.inputs[1].0] && rank_of(model, node.inputs[1]) == Some(1) => {
@@ -149,13 +149,14 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Optio
     reader.filter(|_| open || is_multiplied)
 }
 
-/// How a node reads the steps of the input at a port; of its inputs the constants, and the ranks of what does not depend on inputs.
-fn read<'a>(
-    node: &Node,
-    port: usize,
-    steps: Steps,
-    (constant, rank_of): (&dyn Fn(usize) -> Option<&'a Tensor>, &dyn Fn(usize) -> Option<usize>),
-) -> Read {
+/// The constant at a port of a node; `None` if the input is computed.
+type Constants<'f, 'a> = &'f dyn Fn(usize) -> Option<&'a Tensor>;
+
+/// The rank of the operand at a port of a node; `None` if its elements depend on an input.
+type Ranks<'f> = &'f dyn Fn(usize) -> Option<usize>;
+
+/// How a node reads the steps of the operand at a port.
+fn read(node: &Node, port: usize, steps: Steps, constant: Constants<'_, '_>, rank_of: Ranks<'_>) -> Read {
     let Steps { axis, rank, .. } = steps;
     let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);

@@ -41,8 +41,10 @@ impl Validation<'_> {
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
         });
         let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
-        if self.options.batch.is_some() && !batch_used && !self.diagnostics.has_errors() {
-            let found = "the batch size that was given has no effect: no input of the model has a batch";
+        // every model whose batch is fixed takes one row or says so by its shapes
+        let asked = self.options.batch.is_some_and(|batch| batch > 1);
+        if asked && !batch_used && !self.diagnostics.has_errors() {
+            let found = "the batch size that was given has no effect: the model leaves the batch of no input open";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
         }
         shapes

@@ -15,11 +15,12 @@ use super::flow::Flow;
 use super::parameters::example;
 use super::states::goes_on;
 use super::uses::Uses;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, quoted};
 use crate::model::{
     Concat, Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable,
     View,
 };
+use crate::options::State;
 
 /// How a tensor depends on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,9 @@ pub(super) fn validate<'a>(
             // what started anew at every call goes on now
             one.restarts.clear();
             one.steps = Some(found);
+            if matches!(long.options.state, State::None) {
+                diagnostics.push(state_goes_on(&long));
+            }
             Ok((one, diagnostics))
         }
         Err(why) => {
@@ -86,6 +90,14 @@ pub(super) fn validate<'a>(
             Err(diagnostics)
         }
     })
+}
+
+/// A warning: without a state that goes on, steps of an open number would not be those of one sequence.
+fn state_goes_on(long: &Validation) -> Diagnostic {
+    let no_state = long.options.wording.of(Setting::NoState);
+    let found =
+        format!("{no_state} has no effect where the number of steps is open: the state goes on from call to call");
+    Diagnostic::warning(Origin::Unknown, found).help("call reset before each sequence, or fix the number of steps")
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
