@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use super::{Known, Validation};
 use crate::model::{
-    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, PointwiseFunction, Source, ValidOp, ValueId,
+    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, PointwiseFunction, Source, Tensor, ValidOp,
+    ValueId,
 };
 
 /// Up to this magnitude every whole number is a f32.
@@ -156,12 +157,16 @@ impl Validation<'_> {
         self.bound_float(node, [-most, most]);
     }
 
-    /// Between which numbers a value of the graph lies, if that is known.
+    /// Range of a value of the graph; `None` if it is not known, or if a constant holds a number that is no integer.
     fn bounded(&self, value: ValueId) -> Option<Range> {
         let known = self.known[value.0].as_ref()?;
-        let is_finite = known.tensor().is_none_or(|tensor| tensor.not_finite().is_none());
+        // weights of floating point end this search at one of their first elements
+        let is_integral = |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
+        if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
+            return None;
+        }
         let range = self.range_of(known);
-        (is_finite && range.iter().all(|end| end.is_finite())).then_some(range)
+        range.iter().all(|end| end.is_finite()).then_some(range)
     }
 
     fn bound_float(&mut self, node: &Node, range: Range) {
