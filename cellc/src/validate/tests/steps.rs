@@ -88,13 +88,6 @@ fn branch(function: Elementwise) -> Branch {
 /// What is computed from the number of steps, and what one step does in another way, is refused by
 /// the layer's name.
 #[test]
-fn a_state_that_open_steps_keep_is_not_switched_off_in_silence() {
-    let graph = turned(GRU, 1, H, LayerSplit::Split);
-    let (_, said) = validate(&graph.0, &Options { state: State::None, ..Options::default() }).unwrap();
-    assert!(said.to_string().contains("--no-state has no effect where the number of steps is open"), "{said}");
-}
-
-#[test]
 fn layers_that_one_step_changes_are_named() {
     let graph = |how: &str| {
         let mut graph = Graph::default();
