@@ -30,7 +30,7 @@ pub enum Useless {
         /// The largest value.
         high: f64,
     },
-    /// The bound exceeds the measured error by a factor of more than [`MOST_TIMES`].
+    /// The bound exceeds the measured error by a factor of more than `MOST_TIMES`.
     Wide {
         /// The measured error.
         error: f64,

@@ -96,23 +96,24 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
         copies.entry(to).or_default().push((copied, from));
     }
     let mut block = Block::new(program);
-    let contents = |id: BufferId| match role(&id) {
-        Role::Constant(i) => as_it_is(&model.constants[i]),
-        _ => {
-            let mut bytes = vec![0; program.buffer(id).bytes()];
-            for (copied, from) in copies.get(&id).into_iter().flatten() {
-                let Role::Constant(i) = role(from) else { unreachable!("pack: baked weights are constants") };
-                let tensor = &model.constants[i];
-                let put = |to, value| store(copied.encoding.element(), &mut bytes, to, value, copied.add);
-                run(copied, |from| tensor.get_f32(from), put);
-            }
-            bytes
-        }
-    };
-    let parts = wanted.into_iter().map(|id| (id, block.place(&contents(id)))).collect();
+    let parts = wanted.into_iter().map(|id| {
+        let at = match role(&id) {
+            Role::Constant(i) => block.place_constant(&model.constants[i]),
+            _ => block.place(program.buffer(id).bytes(), |bytes| {
+                for (copied, from) in copies.get(&id).into_iter().flatten() {
+                    let Role::Constant(i) = role(from) else { unreachable!("pack: baked weights are constants") };
+                    let tensor = &model.constants[i];
+                    let put = |to, value| store(copied.encoding.element(), bytes, to, value, copied.add);
+                    run(copied, |from| tensor.get_f32(from), put);
+                }
+            }),
+        };
+        (id, at)
+    });
+    let parts = parts.collect();
     let initial = model.variables.iter().map(|variable| {
         let tensor = &model.constants[variable.initial?];
-        (!is_zero(tensor)).then(|| block.place(&as_it_is(tensor)))
+        (!is_zero(tensor)).then(|| block.place_constant(tensor))
     });
     let initial = initial.collect();
     let (mut run_time_parts, mut run_time_len, mut run_time_pairs) = (Vec::new(), 0, 0);
@@ -142,26 +143,40 @@ impl Block {
         Self { bytes: Vec::new(), alignment: 4 * program.aligned_elements(), places: BTreeMap::new() }
     }
 
-    /// The place of `contents`: its first byte over 4. New contents are appended.
-    fn place(&mut self, contents: &[u8]) -> usize {
+    /// The place of contents of `len` bytes: its first byte over 4. `write` fills the contents, which are zero
+    /// before, at the end of the block, so that no second copy of large weights exists; contents that the block
+    /// has already are taken back.
+    fn place(&mut self, len: usize, write: impl FnOnce(&mut [u8])) -> usize {
+        let at = self.bytes.len();
+        let end = (at + len).next_multiple_of(self.alignment);
+        if end > self.bytes.capacity() {
+            // growth by doubling would cost as much memory as the weights
+            self.bytes.reserve_exact((end - at).max(at / 16));
+        }
+        self.bytes.resize(end, 0);
+        let (before, contents) = self.bytes.split_at_mut(at);
+        let contents = &mut contents[..len];
+        write(contents);
         let mut hasher = DefaultHasher::new();
         contents.hash(&mut hasher);
         let same_hash = self.places.entry(hasher.finish()).or_default();
-        let is_equal = |(at, len): &&(usize, usize)| &self.bytes[*at..][..*len] == contents;
-        if let Some((at, _)) = same_hash.iter().find(is_equal) {
-            return at / 4;
+        let is_equal = |(at, len): &&(usize, usize)| &before[*at..][..*len] == contents;
+        if let Some(&(earlier, _)) = same_hash.iter().find(is_equal) {
+            self.bytes.truncate(at);
+            return earlier / 4;
         }
-        let at = self.bytes.len();
-        same_hash.push((at, contents.len()));
-        self.bytes.extend(contents);
-        self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment), 0);
+        same_hash.push((at, len));
         at / 4
     }
-}
 
-/// The elements of a constant as little-endian f32.
-fn as_it_is(tensor: &Tensor) -> Vec<u8> {
-    (0..tensor.len()).flat_map(|k| tensor.get_f32(k).to_le_bytes()).collect()
+    /// The place of a constant, as little-endian f32.
+    fn place_constant(&mut self, tensor: &Tensor) -> usize {
+        self.place(4 * tensor.len(), |bytes| {
+            for (k, element) in bytes.chunks_exact_mut(4).enumerate() {
+                element.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
+            }
+        })
+    }
 }
 
 /// Whether all of its bits are 0: what memory is set to where nothing is said.
