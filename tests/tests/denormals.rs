@@ -1,9 +1,11 @@
 //! What is below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state and writes an output, the same in Rust, in C and
 //! on every instruction set, and nothing else does.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use cellc::Options;
+use cellc::{Language, Options, State};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::compiled;
@@ -127,4 +129,115 @@ fn both_languages_agree_on_small_values() {
     assert_same("rust", &expected, &driver::rust(&folder("denormals-rust"), &subjects, &["-Copt-level=2"]));
     let compiler = driver::c_compilers()[0];
     assert_same("c", &expected, &driver::c(&folder("denormals-c"), &subjects, compiler, &["-std=gnu11", "-O2"]));
+}
+
+/// A delay line: `d` and `x` side by side; `y`, the two oldest elements, and `next`, the others.
+fn delayed() -> ModelFile {
+    let mut file = ModelFile::default();
+    let (d, x) = (file.parameter("d", &[1, 40]), file.parameter("x", &[1, 2]));
+    let all = file.operation("Concat", "opset1", "axis=\"1\"", &[&d, &x], &[1, 42]);
+    let (axis, lengths) = (file.integers(&[1], &[1]), file.integers(&[2], &[2, 40]));
+    let outputs: [(&str, &[usize]); 2] = [("y", &[1, 2]), ("next", &[1, 40])];
+    for output in file.named("VariadicSplit", "opset1", "", &[&all, &axis, &lengths], &outputs) {
+        file.result(&output);
+    }
+    file
+}
+
+/// `next = d 2^60 + x`
+fn growing() -> ModelFile {
+    let mut file = ModelFile::default();
+    let (d, x) = (file.parameter("d", &[1, 20]), file.parameter("x", &[1, 20]));
+    let factor = file.constant(&[1, 1], Stored::F32, [2f32.powi(60)].into_iter());
+    let more = file.operation("Multiply", "opset1", "", &[&d, &factor], &[1, 20]);
+    let next = file.named("Add", "opset1", "", &[&more, &x], &[("next", &[1, 20])]).remove(0);
+    file.result(&next);
+    let mean = file.operation("Multiply", "opset1", "", &[&next, &factor], &[1, 20]);
+    file.result(&mean);
+    file
+}
+
+/// The state of `amplifying`, read by a cell, and of two models that read each element once.
+fn with_states() -> Vec<Subject> {
+    let pair = |input: &str, output: &str| State::Pairs(vec![(input.to_owned(), output.to_owned())]);
+    let cell = Options { state: State::Auto, ..Options::default() };
+    let moved = Options { state: pair("d", "next"), ..Options::default() };
+    vec![
+        compiled("delayed", delayed(), moved.clone(), 0),
+        compiled("growing", growing(), moved, 0),
+        compiled("amplifying", amplifying(), cell, 0),
+    ]
+}
+
+/// What the program sets as a state of each model in C: name, field, elements of the state and of the other input, outputs.
+const STATES: [(&str, &str, usize, usize, &[usize]); 3] =
+    [("delayed", "d", 40, 2, &[2, 40]), ("growing", "d", 20, 20, &[20, 20]), ("amplifying", "h", 3, 3, &[3])];
+
+/// A program in C: whatever of a state is set to small numbers gives what 0 gives.
+fn program_in_c() -> String {
+    let mut main = String::from("#include <stdio.h>\n#include <string.h>\n");
+    main += &STATES.map(|(name, ..)| format!("#include \"{name}.h\"\n")).concat();
+    main += "static const float set[5] = {1e-40f, -1e-40f, -0.0f, 0x1p-100f, -0x1.fffffep-101f};\n";
+    main += "static const float read[5] = {0.0f, 0.0f, 0.0f, 0x1p-100f, 0.0f};\nint main(void) {\n";
+    for (name, state, len, inputs, outputs) in STATES {
+        let arrays = |of: &str| {
+            let array = |(at, len): (usize, &usize)| format!("float {of}{at}[{len}];\n");
+            outputs.iter().enumerate().map(array).collect::<String>()
+        };
+        let given = |of: &str| (0..outputs.len()).map(|at| format!(", {of}{at}")).collect::<String>();
+        let same: String = (0..outputs.len())
+            .map(|at| format!("if (memcmp(a{at}, b{at}, sizeof a{at}) != 0) {{ puts(\"{name}\"); return 1; }}\n"))
+            .collect();
+        main += &format!(
+            "{{
+                static {name} of_set, of_read;
+                float x[{inputs}] = {{0}};
+                {}{}
+                {name}_init(&of_set);
+                {name}_init(&of_read);
+                for (int i = 0; i < {len}; i++) {{
+                    of_set.{state}[i] = set[i % 5];
+                    of_read.{state}[i] = read[i % 5];
+                }}
+                for (int step = 0; step < 3; step++) {{
+                    {name}_step(&of_set, x{});
+                    {name}_step(&of_read, x{});
+                    {same}
+                    if (memcmp(of_set.{state}, of_read.{state}, sizeof of_set.{state}) != 0) return 2;
+                }}
+            }}\n",
+            arrays("a"),
+            arrays("b"),
+            given("a"),
+            given("b"),
+        );
+    }
+    main + "return 0;\n}\n"
+}
+
+#[test]
+fn a_small_state_that_is_set_is_read_as_zero_in_c() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("denormals-states-c");
+    driver::write_files(&folder, &with_states(), Language::C);
+    fs::write(folder.join("main.c"), program_in_c()).expect("a file");
+    let mut compiler = Command::new(driver::c_compilers()[0]);
+    compiler.current_dir(&folder).args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "main.c"]);
+    driver::run(compiler.args(STATES.map(|(name, ..)| format!("{name}.c"))).args(["-o", "main"]));
+    driver::run(&mut Command::new(folder.join("main")));
+}
+
+/// A state of which each element is read once crosses memory for no flush; that of a cell is flushed where it stands.
+#[test]
+fn no_step_in_c_copies_a_state_to_flush_it() {
+    for subject in with_states() {
+        let files = subject.files(Language::C);
+        let source = files.iter().find(|file| file.name.ends_with(".c")).expect("a source file");
+        let text = String::from_utf8_lossy(source.bytes.as_slice()).into_owned();
+        let step = text.split_once("_step(").expect("a step").1.split_once("\n}\n").expect("its end").0;
+        let is_copied = |line: &&str| line.contains("self->") && (line.contains("memcpy(") || line.contains("_copy_"));
+        assert_eq!(step.lines().filter(is_copied).count(), 1, "{}: only the new state: {step}", subject.name);
+        let is_cell = subject.name == "amplifying";
+        assert_eq!(text.contains("_flush(float *values, "), is_cell, "{}", subject.name);
+        assert_eq!(step.contains("_flush(self->h, "), is_cell, "{}: {step}", subject.name);
+    }
 }

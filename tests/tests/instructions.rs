@@ -12,9 +12,9 @@ use cellc::internals::arch;
 use cellc::internals::arch::Work;
 use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
-use cellc::{Arithmetic, Options, WeightFormat};
+use cellc::{Arithmetic, Language, Options, State, WeightFormat};
 use cellc_tests::corpus::{self, Case};
-use cellc_tests::driver::{isas, run_all, rustc};
+use cellc_tests::driver::{c_compilers, isas, run_all, rustc};
 use cellc_tests::kept::Kept;
 use cellc_tests::machines::{
     AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial, cases,
@@ -159,6 +159,15 @@ fn instructions(folder: &Path) -> u64 {
     (count(2 * STEPS) - count(STEPS)) / STEPS
 }
 
+/// Counts the instructions of a run of so many steps of the program in `folder`.
+fn callgrind(folder: &Path, steps: u64) -> Command {
+    let mut command = Command::new("valgrind");
+    command.arg("--tool=callgrind");
+    command.arg(format!("--callgrind-out-file={}", callgrind_file(folder, steps).display()));
+    command.arg(folder.join("program")).arg(steps.to_string());
+    command
+}
+
 fn callgrind_file(folder: &Path, steps: u64) -> PathBuf {
     folder.join(format!("callgrind.{steps}"))
 }
@@ -169,13 +178,6 @@ fn count() -> Vec<(String, u64)> {
     let workloads = workloads();
     let folders: Vec<PathBuf> = workloads.iter().map(|(name, ..)| folder.path().join(name)).collect();
     run_all(folders.iter().zip(&workloads).map(|(folder, workload)| program(folder, workload)).collect());
-    let callgrind = |folder: &PathBuf, steps: u64| {
-        let mut command = Command::new("valgrind");
-        command.arg("--tool=callgrind");
-        command.arg(format!("--callgrind-out-file={}", callgrind_file(folder, steps).display()));
-        command.arg(folder.join("program")).arg(steps.to_string());
-        command
-    };
     run_all(folders.iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(folder, steps))).collect());
     workloads.iter().zip(&folders).map(|((name, ..), folder)| (name.to_string(), instructions(folder))).collect()
 }
@@ -193,6 +195,73 @@ fn no_kernel_takes_more_instructions_than_are_kept() {
         return;
     }
     KEPT.check(&compiler(), &count());
+}
+
+/// Eight delay lines of 501 elements that a step moves on by one, and of which it reads the oldest element. Longer copies are one
+/// instruction of x86-64, which valgrind counts once for each byte.
+fn delay_lines() -> Builder {
+    let (mut file, mut states, mut oldest) = (ModelFile::default(), Vec::new(), Vec::new());
+    let x = file.parameter("x", &[1, 1]);
+    for k in 0..8 {
+        let names = [format!("d{k}"), format!("next{k}")];
+        let d = file.parameter(&names[0], &[1, 501]);
+        let all = file.operation("Concat", "opset1", "axis=\"1\"", &[&d, &x], &[1, 502]);
+        let (axis, lengths) = (file.integers(&[1], &[1]), file.integers(&[2], &[1, 501]));
+        let outputs: [(&str, &[usize]); 2] = [("", &[1, 1]), (&names[1], &[1, 501])];
+        let mut parts = file.named("VariadicSplit", "opset1", "", &[&all, &axis, &lengths], &outputs);
+        let next = parts.remove(1);
+        file.result(&next);
+        oldest.extend(parts);
+        states.push(names.into());
+    }
+    let oldest: Vec<_> = oldest.iter().collect();
+    let y = file.operation("Concat", "opset1", "axis=\"1\"", &oldest, &[1, 8]);
+    file.result(&y);
+    let stem = Path::new(env!("CARGO_TARGET_TMPDIR")).join("delay_lines");
+    fs::write(stem.with_extension("xml"), file.text()).expect("a file");
+    fs::write(stem.with_extension("bin"), &file.weights).expect("a file");
+    let pairs = states.into_iter().map(|[input, output]: [String; 2]| (input, output)).collect();
+    Builder::new(stem.with_extension("xml")).state(State::Pairs(pairs))
+}
+
+/// The program of [`program`] in C.
+fn program_in_c(folder: &Path, builder: &Builder) -> Command {
+    fs::create_dir_all(folder).expect("a folder");
+    let builder = builder.clone().isa([&arch::AVX2]).language(Language::C).name("counted");
+    builder.out_dir(folder).compile().expect("a kernel");
+    let main = "#include <stdlib.h>\n\
+        #include \"counted.h\"\n\
+        int main(int count, char **args) {\n    \
+            static counted net;\n    \
+            static float x[1], next[8][501], y[8];\n    \
+            counted_init_isa(&net, COUNTED_ISA_AVX2);\n    \
+            for (long steps = count > 1 ? atol(args[1]) : 0; steps > 0; steps--) {\n        \
+                counted_step(&net, x, next[0], next[1], next[2], next[3], next[4], next[5], next[6], next[7], y);\n    \
+            }\n    \
+            return 0;\n\
+        }\n";
+    fs::write(folder.join("main.c"), main).expect("a file");
+    let mut command = Command::new(c_compilers()[0]);
+    command.args(["-std=gnu11", "-O2", "main.c", "counted.c", "-o", "program"]).current_dir(folder);
+    command
+}
+
+/// C flushed each state into a copy of it before every step.
+#[test]
+fn states_cross_memory_as_often_in_c_as_in_rust() {
+    if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [rust, c] = ["rust", "c"].map(|name| folder.path().join(name));
+    let lines = delay_lines();
+    run_all(vec![
+        program(&rust, &("lines", lines.clone(), "[0.25; 1]", "counted::Outputs::new()")),
+        program_in_c(&c, &lines),
+    ]);
+    run_all([&rust, &c].into_iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|n| callgrind(folder, n))).collect());
+    let [rust, c] = [rust, c].map(|folder| instructions(&folder));
+    assert!(c * 10 <= rust * 11, "{c} instructions in C, {rust} in Rust");
 }
 
 /// The machines whose instructions are counted.

@@ -82,7 +82,6 @@ impl Contents<'_> {
             when("asks", self.asked().next().is_some()),
             when("flushes", flushes),
             when("flushes nothing", !flushes),
-            ("flushed", self.flushed_before().map(words).collect()),
             when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
             ("inputs", all(&interface.inputs)),

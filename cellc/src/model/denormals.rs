@@ -1,8 +1,9 @@
 //! Where values of tiny magnitude become 0: where a step reads an input, keeps a state and writes an output.
 //!
 //! Which values these are is a matter of the model alone, so that no plan changes a bit. A float Parameter is flushed by
-//! whatever reads it, or before any kernel runs where it is a state that the struct keeps: what the struct keeps needs no flush
-//! then. What a variable, the next trip of a loop or a Result takes over is flushed where it is computed: everything that reads it
+//! whatever reads it, or before any kernel runs where it is a state that the struct keeps and that an operation would copy to flush it: what
+//! the struct keeps needs no flush then. Where elements are only put in their places or computed with one by one, the flush costs no pass over
+//! memory of its own, and stays there. What a variable, the next trip of a loop or a Result takes over is flushed where it is computed: everything that reads it
 //! sees it so. A cell flushes its new states itself, at every step. Weights and constants stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,12 +43,14 @@ struct Known {
 impl Denormals {
     /// For a model in which magnitudes below a limit become 0; none: all are kept.
     ///
-    /// States of at most `most_before` elements are flushed before any kernel runs.
+    /// States of at most `most_before` elements are flushed before any kernel runs, if an operation would copy them to flush them.
     pub fn new(model: &ValidModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
         let states = model.states.iter().map(|state| state.parameter).filter(read);
-        let before: BTreeSet<_> = states.filter(|i| model.len(Source::Parameter(*i)) <= most_before).collect();
+        let copied = copied(model);
+        let is_before = |i: &usize| copied.contains(i) && model.len(Source::Parameter(*i)) <= most_before;
+        let before: BTreeSet<_> = states.filter(is_before).collect();
         let parameter = |i: usize| match read(&i) && !before.contains(&i) {
             true => Small::Given,
             false => Small::Flushed,
@@ -167,6 +170,37 @@ impl Known {
             Source::Value(value) => self.values[&value],
         }
     }
+}
+
+/// The parameters of which an operation makes a flushed copy before it begins, or whose elements it reads several times.
+fn copied(model: &ValidModel) -> BTreeSet<usize> {
+    // by value, what views show of parameters
+    let mut shown = BTreeMap::new();
+    let mut copied = BTreeSet::new();
+    for node in model.all_nodes() {
+        let parameter = |source: Source| match source {
+            Source::Parameter(i) => Some(i),
+            Source::Value(value) => shown.get(&value).copied(),
+            _ => None,
+        };
+        let read = node.op.reads().into_iter();
+        match &node.op {
+            ValidOp::View(View { input, out, .. }) => {
+                let seen = parameter(*input);
+                match model.len(Source::Value(*out)) <= model.len(*input) {
+                    true => shown.extend(seen.map(|i| (*out, i))),
+                    false => copied.extend(seen),
+                }
+            }
+            ValidOp::Concat(_) => {}
+            ValidOp::Pointwise(pointwise) => {
+                let len = model.len(Source::Value(pointwise.out));
+                copied.extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
+            }
+            _ => copied.extend(read.filter_map(parameter)),
+        }
+    }
+    copied
 }
 
 fn value(source: Source) -> Option<usize> {

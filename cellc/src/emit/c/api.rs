@@ -101,6 +101,7 @@ impl CFile<'_> {
             Argument::State => "&self->state".to_owned(),
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
+        let run_flushed = if self.flushed_before().next().is_some() { "run_flushed" } else { "run" };
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
         let copies = self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
         let mut words = vec![
@@ -113,6 +114,7 @@ impl CFile<'_> {
             (" PACKED_ARGUMENT", argument.to_owned()),
             ("RUN_PARAMETERS", self.run_params()),
             ("RUN_ARGUMENTS", run),
+            ("RUN_FLUSHED", format!("{}_{run_flushed}", self.prefix())),
             ("RUN_NAMES", self.signature().names()),
             (" STEPS_NAMES", self.interface.step_tensors().map(names).collect()),
             ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
@@ -126,7 +128,7 @@ impl CFile<'_> {
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),
-            ("IS_SMALL", is_small("from[i]", self.extensions())),
+            ("IS_SMALL", is_small("values[i]", self.extensions())),
             ("PROCESSORS;\n", self.processors_asked()),
         ];
         words.extend(self.names_and_sizes());
@@ -159,7 +161,12 @@ impl CFile<'_> {
         let instead = !baselines.is_empty();
         let condition = if instead { "#else\n" } else { "" };
         baselines.push([self.isa(self.isas[0].0), vec![("CONDITION\n", condition.to_owned())]].concat());
+        let flushed = |field: &Field| {
+            let copy = self.copied(&format!("flushed_{}", field.name), &format!("inputs->{}", field.name), field);
+            [tensors::words(field, &self.upper()), vec![("COPY", copy)]].concat()
+        };
         let mut lists = vec![
+            ("flushed", self.flushed_before().map(flushed).collect()),
             ("available", available),
             ("asked", asked),
             when("instead", instead),

@@ -48,14 +48,14 @@ const char *PREFIX_isa_name(PREFIX_isa isa) {
 }
 //: flush
 
-/* The values, with 0 for magnitudes below 2^-100. */
-UPPER_INLINE void PREFIX_flush(float *restrict to, const float *restrict from, size_t count) {
+/* Makes 0 of magnitudes below 2^-100. */
+UPPER_INLINE void PREFIX_flush(float *values, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        to[i] = IS_SMALL ? 0.0f : from[i];
+        values[i] = IS_SMALL ? 0.0f : values[i];
     }
 }
 //: function
-//* states that are swapped
+//* flushes
 
 static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS);
 //.
@@ -68,16 +68,16 @@ void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
     PREFIX_inputs flushed = *inputs;
 //.
 //* flushed
-    PREFIX_flush(flushed_FIELD, inputs->FIELD, FIELD_SIZE);
+    COPY
+    PREFIX_flush(flushed_FIELD, FIELD_SIZE);
     flushed.FIELD = flushed_FIELD;
 //.
 //* flushes
     inputs = &flushed;
-//.
-//* states that are swapped
     PREFIX_run_flushed(isa, RUN_NAMES);
 }
 
+/* One step from states without magnitudes below 2^-100. */
 static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS) {
 //.
     switch (PREFIX_isa_available(isa) ? isa : BASELINE) {
@@ -154,7 +154,10 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
     const PREFIX_inputs inputs = {INPUT_PLACES};
 //.
     const PREFIX_outputs outputs = {OUTPUT_PLACES};
-    PREFIX_run(self->isa, RUN_ARGUMENTS);
+//* flushed
+    PREFIX_flush(self->FIELD, FIELD_SIZE);
+//.
+    RUN_FLUSHED(self->isa, RUN_ARGUMENTS);
 //* states
     KEEP
 //.
@@ -177,7 +180,7 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
     for (size_t steps_done = 1; steps_done < steps; steps_done++) {
         /* the states are read where the last step wrote them */
         STEPS_PLACES
-        PREFIX_run_flushed(self->isa, RUN_ARGUMENTS);
+        RUN_FLUSHED(self->isa, RUN_ARGUMENTS);
     }
     if (steps % 2 == 0) {
         STEPS_KEEP
