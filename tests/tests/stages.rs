@@ -107,7 +107,10 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     let start = text.find(&format!("\n{from} {isa}")).expect("a section of the instruction set");
     let section = &text[start + 1..];
     // a function of lanes or of memory that comes first is no kernel
-    let first = section.find("static void").filter(|_| compilation.options.language == Language::C).unwrap_or(0);
+    let first = match compilation.options.language {
+        Language::Rust => 0,
+        Language::C => section.split("\n/* ---- ").next().and_then(|own| own.find("static void")).unwrap_or(0),
+    };
     let rest = &section[first..];
     let end = to.iter().filter_map(|to| rest.find(to)).min().expect("an end");
     let kernels = &rest[..end];
