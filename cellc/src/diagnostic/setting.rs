@@ -12,8 +12,6 @@ pub enum Setting<'a> {
     Shape,
     /// The shape of an input; `None` is a size that is left open.
     ShapeOf(&'a str, &'a [Option<usize>]),
-    /// The shape of an input, with letters in place of sizes that only the user knows.
-    ShapeLike(&'a str, &'a [String]),
     /// Sizes of dimensions that the file names.
     Dim,
     /// Inputs that are constants.
@@ -75,7 +73,6 @@ fn option(setting: Setting<'_>) -> String {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
-        Setting::ShapeLike(input, sizes) => format!("--shape {}", in_shell(&format!("{input}={}", sizes.join(",")))),
         Setting::Dim => "--dim".to_owned(),
         Setting::Constant => "--const".to_owned(),
         Setting::ConstantOf(input, number) => format!("--const {}", in_shell(&format!("{input}={number}"))),
@@ -108,7 +105,6 @@ pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
             Some(sizes) => format!("shape({input:?}, {sizes:?})"),
             None => format!("open_shape({input:?}, {sizes:?})"),
         },
-        Setting::ShapeLike(input, sizes) => format!("shape({input:?}, [{}])", sizes.join(", ")),
         Setting::StateOf(pairs) => {
             let pairs = pairs.iter().map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
             format!("state(State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))

@@ -44,6 +44,7 @@ mod sweep;
 mod tests;
 mod threads;
 mod transform;
+mod trials;
 mod until;
 mod uses;
 mod variables;
@@ -81,9 +82,23 @@ pub fn parameter_names(model: &Model, node: usize) -> Vec<String> {
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
 pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnostics), Diagnostics> {
+    validate_and_advise(model, options, true)
+}
+
+/// True if a hint that gives these options can be followed.
+fn is_right(model: &Model, options: &Options) -> bool {
+    validate_and_advise(model, options, false).is_ok()
+}
+
+/// As [`validate`]; `tries`: whether hints may validate the model with other options.
+fn validate_and_advise(
+    model: &Model,
+    options: &Options,
+    tries: bool,
+) -> Result<(ValidModel, Diagnostics), Diagnostics> {
     let with = |open: Option<usize>| {
         let mut validation = Validation::new(model, options, false);
-        validation.open = open;
+        (validation.open, validation.tries) = (open, tries);
         validation.run();
         validation
     };
@@ -93,7 +108,11 @@ pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnos
         // perhaps only the number of steps is missing
         let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
         let is_open = errors == validation.unknown_sizes;
-        steps::validate(model, is_open, with).unwrap_or(Err(validation.diagnostics))
+        let refused = std::mem::take(&mut validation.diagnostics);
+        steps::validate(model, is_open, with).unwrap_or(Err(refused)).map_err(|mut diagnostics| {
+            validation.advise_sizes(&mut diagnostics);
+            diagnostics
+        })
     } else {
         validation.diagnostics.extend(validation.restart_warnings);
         Ok((validation.valid, validation.diagnostics))
@@ -153,6 +172,8 @@ struct Validation<'a> {
     options: &'a Options,
     /// Whether only a part of the model is there, which has been reported.
     partial: bool,
+    /// True if hints may validate the model with other options.
+    tries: bool,
     diagnostics: Diagnostics,
     /// By value; `None` before its node, after its last reader, or after an error.
     known: Vec<Option<Known>>,
@@ -218,6 +239,7 @@ impl<'a> Validation<'a> {
             model,
             options,
             partial,
+            tries: false,
             diagnostics: Diagnostics::default(),
             known: vec![None; model.values.len()],
             interned: HashMap::new(),

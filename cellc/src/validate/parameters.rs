@@ -1,7 +1,7 @@
 //! The shapes of the inputs: what the model says, and what the options fix.
 
-use super::batch::BatchAxes;
 use super::interface::{find_name, list_names};
+use super::trials::{NO_SHAPE, UNKNOWN_SIZES};
 use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
 use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
 use crate::model::{Dim, ElementType, Op, shape_text};
@@ -58,7 +58,6 @@ impl Validation<'_> {
     ) -> Option<Vec<usize>> {
         let node = &self.model.nodes[self.model.parameters[index]];
         let value = &self.model.values[node.outputs[0].0];
-        let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
         let is_weight = self.uses[index].weight.is_some();
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
         let is_read = value.element.is_float() || is_wide || value.element.bits() > 4 && !self.uses[index].is_length();
@@ -85,11 +84,9 @@ impl Validation<'_> {
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.partial => return None,
             (None, None) => {
-                let help = format!(
-                    "give its shape: {}",
-                    example(self.options.wording, &name, &[Dim::Fixed(1), Dim::Fixed(16)], None)
-                );
-                self.error(node, &value.origin, "an input without a shape", "a shape", help);
+                // which shape works is tried once the whole model is known
+                let help = format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
+                self.error(node, &value.origin, NO_SHAPE, "a shape", help);
                 return None;
             }
         };
@@ -160,8 +157,9 @@ impl Validation<'_> {
                         self.error(node, &value.origin, found, right, help);
                         return None;
                     }
-                    let help = self.size_help(index, &name, &stated, given);
-                    let found = format!("the input has the shape {}: not every size is known", shape_text(&stated));
+                    // which shapes work is said of all inputs at once
+                    let help = format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
+                    let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
                     self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
                     self.unknown_sizes += 1;
                     return None;
@@ -212,65 +210,8 @@ impl Validation<'_> {
         self.uses[index].features.filter(|&features| features != last)
     }
 
-    /// How to give the sizes of an input that are open. A state has no steps, and what counts a
-    /// batch is never called steps.
-    fn size_help(&self, index: usize, name: &str, stated: &[Dim], given: Option<&[Option<usize>]>) -> String {
-        let wording = self.options.wording;
-        let is_weight = self.uses[index].weight.is_some();
-        let BatchAxes { axes: batch, is_known, is_state } = &self.batch_axes[index];
-        let sizes = self.likely(index, stated, given);
-        let is_open = |dims: &[Dim], axis: usize| matches!(dims[axis], Dim::Dynamic { .. });
-        // a row of a cell is the last axis, and what has rows and no other axes has no steps
-        let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
-        let has_steps = !is_weight && !is_state;
-        let time = (0..last).find(|axis| has_steps && !batch.contains(axis) && is_open(&sizes, *axis));
-        let counts_rows = !has_steps || *is_known || self.uses[index].batch || sizes.len() < 2 || !is_open(&sizes, 0);
-        let first = |verb: &str| match counts_rows {
-            true => String::new(),
-            false => {
-                let open = example(wording, name, &sizes, Some((0, None)));
-                format!("; or, where the first axis counts steps, {verb} open, {open}")
-            }
-        };
-        if let Some(time) = time {
-            // a batch of one row is known to work
-            let rows = |axis: usize, dim: &Dim| match *dim {
-                Dim::Dynamic { min, .. } if batch.contains(&axis) => Dim::Fixed(min.max(1)),
-                dim => dim,
-            };
-            let sizes: Vec<Dim> = sizes.iter().enumerate().map(|(axis, dim)| rows(axis, dim)).collect();
-            let (open, letters) = with_letters(wording, name, &sizes, Some((time, None)));
-            let (whole, _) = with_letters(wording, name, &sizes, Some((time, Some(many(sizes[time])))));
-            let like = match letters.is_empty() {
-                true => String::new(),
-                false => format!("; {letters}: the sizes that the model was made for"),
-            };
-            return format!(
-                "leave the number of steps open, {open}, and the state goes on from call to call{}; \
-                 or give the steps of a whole sequence, {whole}{like}",
-                first("leave that one"),
-            );
-        }
-        let by_shape = example(wording, name, &sizes, None);
-        let others = |dims: &[Dim]| (0..dims.len()).any(|axis| !batch.contains(&axis) && is_open(dims, axis));
-        match (is_weight || others(stated), others(&sizes)) {
-            (true, true) => {
-                let (by_shape, letters) = with_letters(wording, name, &sizes, None);
-                format!(
-                    "give the whole shape, {by_shape} with numbers in place of {letters}, as the model was made for"
-                )
-            }
-            (true, false) => format!("give the whole shape: {by_shape}"),
-            (false, _) => {
-                let batch = wording.of(Setting::Batch(Some(1)));
-                let steps = first("leave their number");
-                format!("give the batch size, {batch}, or the whole shape, {by_shape}{steps}")
-            }
-        }
-    }
-
     /// The sizes of an input, those that are open as the options or the weights have them where they do.
-    fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
+    pub(super) fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
             let batch = self.options.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));
             let features = self.uses[index].features.filter(|_| axis + 1 == stated.len());
@@ -281,41 +222,10 @@ impl Validation<'_> {
     }
 }
 
-/// How to give a shape of which some sizes are not known, with a letter for each of those, and the letters.
-fn with_letters(wording: Wording, name: &str, sizes: &[Dim], time: Option<(usize, Option<usize>)>) -> (String, String) {
-    const LETTERS: [&str; 8] = ["N", "C", "H", "W", "D", "K", "L", "M"];
-    let mut used = Vec::new();
-    let size = |(axis, (dim, letter)): (usize, (&Dim, &'static str))| match (time, *dim) {
-        (Some((time, size)), _) if time == axis => size.map_or("?".to_owned(), |size| size.to_string()),
-        (_, Dim::Fixed(size)) => size.to_string(),
-        (_, Dim::Dynamic { .. }) => {
-            used.push(letter);
-            letter.to_owned()
-        }
-    };
-    let shape: Vec<String> = sizes.iter().zip(LETTERS).enumerate().map(size).collect();
-    let name = quoted(name);
-    let by_shape = wording.of(Setting::ShapeLike(&name[1..name.len() - 1], &shape));
-    let letters = match &used[..] {
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-        [] => String::new(),
-    };
-    (by_shape, letters)
-}
-
 /// Sizes as they were given.
 fn given_text(sizes: &[Option<usize>]) -> String {
     let texts: Vec<String> = sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
     format!("[{}]", texts.join(", "))
-}
-
-/// How many steps a sequence of an example has.
-fn many(steps: Dim) -> usize {
-    match steps {
-        Dim::Fixed(steps) => steps,
-        Dim::Dynamic { min, max } => max.map_or(100, |max| max.min(100)).max(min),
-    }
 }
 
 /// How to give a shape; `time`: an axis, and the size to give for it.

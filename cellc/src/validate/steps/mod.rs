@@ -12,7 +12,6 @@ use pairs::{OTHERWISE, is_one_number, same_but_for_time, same_windows};
 
 use super::Validation;
 use super::flow::Flow;
-use super::parameters::example;
 use super::states::goes_on;
 use super::uses::Uses;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, quoted};
@@ -108,18 +107,16 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
     };
-    let help = format!("give the number of steps of every call, {}{shorter}", whole_shapes(long, time, 100));
+    let help = match long.rows_first(time) {
+        Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
+        None => match long.whole_shapes(time, &long.numbers_of_steps()) {
+            Some(shapes) => {
+                format!("give the number of steps of every call, {}{shorter}", long.shape_settings(&shapes))
+            }
+            None => format!("give the number of steps of every call, by {}", long.options.wording.of(Setting::Shape)),
+        },
+    };
     Diagnostic::error(origin, format!("the number of steps is open, but {why}")).valid(ONE_BY_ONE).help(help)
-}
-
-/// How to give the shapes of the inputs whose number of steps is open: so many steps.
-fn whole_shapes(long: &Validation, time: &[Option<usize>], steps: usize) -> String {
-    let texts = long.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
-        let sizes: Vec<Dim> = shape.as_ref()?.iter().map(|&size| Dim::Fixed(size)).collect();
-        let name = long.parameter_names(long.model.parameters[index]).into_iter().next().unwrap_or_default();
-        Some(example(long.options.wording, &name, &sizes, Some(((*axis)?, Some(steps)))))
-    });
-    texts.collect::<Vec<_>>().join(" ")
 }
 
 /// What can be taken step by step.
@@ -138,11 +135,12 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
     };
     // as many steps as a constant says are right for one number of them
     if let Some((most, node)) = long.most_lengths {
-        let shapes = whole_shapes(long, time, most.max(1));
         let why = format!("sequence_lengths is a constant, {most} at most");
-        let help = format!(
-            "give as many steps, {shapes}; or export the model with sequence_lengths that follow the number of steps"
-        );
+        const EXPORT: &str = "export the model with sequence_lengths that follow the number of steps";
+        let help = match long.whole_shapes(time, &[most.max(1)]) {
+            Some(shapes) => format!("give as many steps, {}; or {EXPORT}", long.shape_settings(&shapes)),
+            None => EXPORT.to_owned(),
+        };
         return refused(&node.origin, Some(node.label()), why, help);
     }
     let (of_long, of_one) = (errors(long), errors(one));
@@ -157,7 +155,10 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
         None => (1, &of_one[0]),
     };
     let why = format!("the model does not take every number of them: with {steps}, {}", wrong.found);
-    let help = "give the whole shape, with the number of steps that the model was made for".to_owned();
+    let mut help = "give the whole shape, with the number of steps that the model was made for".to_owned();
+    if let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) {
+        help.push_str(&format!("; this one works: {}", long.shape_settings(&shapes)));
+    }
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod branches;
+mod hints;
 mod loops;
 mod operations;
 mod recurrent;
