@@ -38,7 +38,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Shape => "`cellc::Builder::shape`".to_owned(),
     Setting::State => "`cellc::Builder::state`".to_owned(),
     Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
-    Setting::ShapeOf(..) | Setting::StateOf(_) | Setting::NoState => {
+    Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {
         format!("`.{}` of cellc::Builder", method(setting).unwrap_or_default())
     }
 });

@@ -786,7 +786,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
     Setting::Shape => "`Builder::shape`".to_owned(),
     Setting::State => "`Builder::state`".to_owned(),
-    Setting::ShapeOf(..) | Setting::StateOf(_) | Setting::NoState | Setting::ConstantOf(..) => {
+    Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState | Setting::ConstantOf(..) => {
         format!("`.{}`", method(setting).unwrap_or_default())
     }
     Setting::Isa => "`Builder::isa`".to_owned(),

@@ -105,8 +105,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         options.batch = None;
     }
     model.open_axes.clear();
-    // the sizes are those of the files now: no export would change them
-    model.producer = None;
+    model.sizes_of_call = true;
     for (&node, shape) in model.parameters.iter().zip(shapes) {
         let value = model.nodes[node].outputs[0];
         model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());

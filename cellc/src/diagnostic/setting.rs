@@ -14,6 +14,8 @@ pub enum Setting<'a> {
     ShapeOf(&'a str, &'a [Option<usize>]),
     /// Sizes of dimensions that the file names.
     Dim,
+    /// A named dimension that is left open.
+    OpenDim(&'a str),
     /// Inputs that are constants.
     Constant,
     /// An input, and the number that it is.
@@ -74,6 +76,7 @@ fn option(setting: Setting<'_>) -> String {
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))
         }
         Setting::Dim => "--dim".to_owned(),
+        Setting::OpenDim(name) => format!("--dim {}", in_shell(&format!("{name}=?"))),
         Setting::Constant => "--const".to_owned(),
         Setting::ConstantOf(input, number) => format!("--const {}", in_shell(&format!("{input}={number}"))),
         Setting::MaxSteps => "--max-steps".to_owned(),
@@ -110,6 +113,7 @@ pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
             format!("state(State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
         }
         Setting::NoState => "state(State::None)".to_owned(),
+        Setting::OpenDim(name) => format!("open_dim({name:?})"),
         Setting::ConstantOf(input, number) => format!("constant({input:?}, {number})"),
         _ => return None,
     })

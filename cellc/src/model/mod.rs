@@ -138,7 +138,9 @@ pub struct Model {
     pub dimensions: Vec<String>,
     /// Axes of inputs that the user leaves open by their names: the number of steps.
     pub open_axes: Vec<(ValueId, usize)>,
-    /// The names of open sizes of inputs.
+    /// True if the sizes of the inputs are those of recorded calls: no export would change them.
+    pub sizes_of_call: bool,
+    /// The names of sizes of inputs that are open in the file.
     pub axis_names: Vec<AxisName>,
     /// All tensors.
     pub values: Vec<Value>,

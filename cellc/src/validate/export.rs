@@ -1,4 +1,4 @@
-//! The lines by which PyTorch exports a model again with an open number of steps.
+//! The lines that leave the number of steps of a model open: PyTorch exports it again, or Python changes the file.
 
 use super::Validation;
 use crate::model::Dim;
@@ -10,7 +10,8 @@ impl Validation<'_> {
     /// The lines that export a model of PyTorch with these axes of its inputs open, each the place of an
     /// input and an axis. Empty where another program wrote the model, or an input has no known shape.
     pub(super) fn export_again(&self, open: &[(usize, usize)]) -> Vec<String> {
-        if self.model.producer.as_deref() != Some("pytorch") || open.is_empty() {
+        let from_pytorch = self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
+        if !from_pytorch || open.is_empty() {
             return Vec::new();
         }
         let (mut examples, mut names, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
@@ -54,6 +55,58 @@ impl Validation<'_> {
         };
         lines.push(format!("torch.onnx.export(net.eval(), ({arguments}), \"net.onnx\", dynamic_shapes={steps})"));
         lines
+    }
+}
+
+impl Validation<'_> {
+    /// The lines that open these axes of inputs in the file itself. Empty where it is no ONNX file and no
+    /// model of OpenVINO, or an input has no name.
+    pub(super) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
+        let plain = |name: &str| !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c));
+        let Some(file) = self.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name)) else {
+            return Vec::new();
+        };
+        let name_of = |input: usize| {
+            let node = &self.model.nodes[self.model.parameters[input]];
+            self.model.values[node.outputs[0].0].names.first().map(String::as_str).filter(|name| plain(name))
+        };
+        let Some(names) = axes.iter().map(|&(input, _)| name_of(input)).collect::<Option<Vec<_>>>() else {
+            return Vec::new();
+        };
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+        let mut lines = vec!["python3 - <<'END'".to_owned()];
+        match &ending[..] {
+            "onnx" => {
+                lines.extend(["import onnx".to_owned(), format!("model = onnx.load(\"{file}\")")]);
+                for (name, (_, axis)) in names.iter().zip(axes) {
+                    lines.push(format!("x = next(x for x in model.graph.input if x.name == \"{name}\")"));
+                    lines.push(format!("x.type.tensor_type.shape.dim[{axis}].dim_param = \"steps\""));
+                }
+                lines.push("onnx.save(model, \"open.onnx\")".to_owned());
+            }
+            "xml" => {
+                let shape = |(name, &(input, open)): (&&str, &(usize, usize))| {
+                    let sizes = self.shapes[input].iter().flatten().enumerate();
+                    let sizes = sizes.map(|(axis, size)| if axis == open { "-1".to_owned() } else { size.to_string() });
+                    format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
+                };
+                let shapes = names.iter().zip(axes).map(shape).collect::<Vec<_>>().join(", ");
+                lines.extend(["import openvino".to_owned(), format!("model = openvino.Core().read_model(\"{file}\")")]);
+                lines.push(format!("model.reshape({{{shapes}}})"));
+                lines.push("openvino.save_model(model, \"open.xml\", compress_to_fp16=False)".to_owned());
+            }
+            _ => return Vec::new(),
+        }
+        lines.extend(["END".to_owned(), format!("cellc open.{ending} -o net.rs")]);
+        lines
+    }
+
+    /// The name of an axis whose size the user gives by that name.
+    pub(super) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
+        let names = self.parameter_names(self.model.parameters[input]);
+        let given = |name: &str| self.options.dims.iter().any(|(own, size)| own == name && size.is_some());
+        let of_axis = |of: &&crate::model::AxisName| of.axis == axis && names.contains(&of.input) && given(&of.name);
+        self.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
     }
 }
 

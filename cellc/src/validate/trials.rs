@@ -48,6 +48,8 @@ struct OpenInput {
     time: Option<usize>,
     /// True if the first axis may count steps.
     first: bool,
+    /// True if the model leaves nothing open but the rows of a batch.
+    only_rows: bool,
 }
 
 /// How a hint gives the open sizes.
@@ -246,7 +248,9 @@ impl Validation<'_> {
         let has_steps = !is_weight && !of_batch.is_state;
         let time = (0..last).find(|axis| has_steps && !batch.contains(axis) && is_open(*axis));
         let first = has_steps && !of_batch.is_known && !self.uses[index].batch && sizes.len() > 1 && is_open(0);
-        Some(OpenInput { index, batch, time, first, sizes })
+        let mut stated = stated.iter().enumerate();
+        let only_rows = stated.all(|(axis, dim)| matches!(dim, Dim::Fixed(_)) || batch.contains(&axis));
+        Some(OpenInput { index, batch, time, first, only_rows, sizes })
     }
 
     fn try_shapes(&self, inputs: &[OpenInput]) -> Found {
@@ -304,7 +308,7 @@ impl Validation<'_> {
             (_, Some(whole)) if input.time.is_some() => {
                 format!("give the steps of a whole sequence, {whole}{}{like}", or_first("leave that one"))
             }
-            (_, Some(whole)) if !input.batch.is_empty() && !input.others() => {
+            (_, Some(whole)) if input.only_rows => {
                 let batch = wording.of(Setting::Batch(Some(1)));
                 let or_first = or_first("leave their number");
                 format!("give the batch size, {batch}, or the whole shape, {whole}{or_first}")

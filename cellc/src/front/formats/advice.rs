@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::content::Content;
 use super::foreign::FOREIGN;
-use super::lines::{Advice, advice, in_python, in_shell, python};
+use super::lines::{Advice, EXPORT_WITH_OPEN_STEPS, advice, in_python, in_shell, python};
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::{saved, tflite};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
@@ -130,9 +130,11 @@ fn of(path: &Path, content: &Content) -> Advice {
         }
         Content::TfLite => advice("a TensorFlow Lite model", CONVERT, by_ovc("tflite")),
         Content::Runtime(is) => {
-            let help = "nothing converts it back: export the model that it was made from to ONNX (PyTorch: torch.onnx.export(net.eval(), (x,), \
-                        \"net.onnx\")); an .ort or .mnn file is mostly made from an .onnx file, which cellc reads";
-            advice(is, help, NONE)
+            let help = format!(
+                "nothing converts it back: export the model that it was made from to ONNX (PyTorch: \
+                 {EXPORT_WITH_OPEN_STEPS}); an .ort or .mnn file is mostly made from an .onnx file, which cellc reads"
+            );
+            advice(is, &help, NONE)
         }
         Content::SavedModel => {
             // the folder is the model

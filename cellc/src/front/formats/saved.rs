@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::archive;
-use super::lines::{Advice, advice, in_python, in_shell, python};
+use super::lines::{Advice, EXPORT_WITH_OPEN_STEPS, advice, in_python, in_shell, python};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::front::weight_norm::remedy_of_weight_norm;
 
@@ -41,12 +41,14 @@ pub(super) fn of(path: &Path, stem: &str) -> Advice {
             vec![format!("weights = weights{keys}")]
         }
     };
-    let whole = "any other network: in the program that builds it, torch.onnx.export(net.eval(), (x,), \"net.onnx\")";
+    let whole = format!("any other network: in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
     const IS: &str = "a file that PyTorch saved (torch.save)";
     if found.is_object {
-        let help = "it holds a whole module, which only the program that has its classes can load: there, \
-                    torch.onnx.export(net.eval(), (x,), \"net.onnx\")";
-        return advice(IS, help, ["cellc net.onnx -o net.rs"]);
+        let help = format!(
+            "it holds a whole module, which only the program that has its classes can load: there, \
+             {EXPORT_WITH_OPEN_STEPS}"
+        );
+        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
     }
     let recurrent = recurrent(&found);
     let options = match &recurrent {

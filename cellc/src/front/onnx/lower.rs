@@ -272,7 +272,7 @@ impl<'f> GraphReader<'f> {
             let mut dims = Vec::new();
             for dim in &given.dim {
                 let named = dim.dim_param.as_ref().filter(|name| !name.is_empty());
-                if let (Some(name), Dim::Dynamic { .. }) = (named, self.size(dim)) {
+                if let Some(name) = named {
                     let (input, axis, name) = (self.name.clone(), dims.len(), name.clone());
                     self.axis_names.push(AxisName { input, axis, name });
                 }

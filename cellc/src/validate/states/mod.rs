@@ -1,5 +1,6 @@
 //! Which inputs are states, which look like it, and what nothing keeps from call to call.
 
+mod anew;
 mod restarts;
 mod through;
 

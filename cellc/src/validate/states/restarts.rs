@@ -11,11 +11,10 @@ use crate::model::{
 use crate::options::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
-use crate::validate::parameters::example;
 
 /// What a state starts from that no call keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+pub(super) enum Start {
     /// What is the same at every call. An open number of steps can go on from that only if it is a constant as it is.
     Constant { as_it_is: bool },
     /// Variables to which the last state does not go; which, where it is read as it is.
@@ -54,18 +53,18 @@ impl Nearest {
 type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
 /// Numbers for weights, equal for those that hold the same.
-struct WeightContents<'m> {
+pub(super) struct WeightContents<'m> {
     model: &'m ValidModel,
     /// By what a constant holds, the first that does.
     first: HashMap<Held<'m>, usize>,
 }
 
 impl<'m> WeightContents<'m> {
-    fn new(model: &'m ValidModel) -> Self {
+    pub(super) fn new(model: &'m ValidModel) -> Self {
         Self { model, first: HashMap::new() }
     }
 
-    fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
+    pub(super) fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
         match weight {
             WeightSource::Constant(constant) => {
                 let tensor = &self.model.constants[constant];
@@ -146,7 +145,7 @@ impl Recurrences<'_> {
 }
 
 /// The cells in bodies of several iterations.
-fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
+pub(super) fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
     let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
         ValidOp::Loop(body) if body.trips > 1 => Some(&body.body),
@@ -260,7 +259,12 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
 }
 
 /// Where a state starts from what no last state reaches; `None` where every element of it is of an input, or is kept.
-fn lost(recurrence: &Recurrence, cell: &ValidCell, initial: Source, dependence: &Dependence) -> Option<Start> {
+pub(super) fn lost(
+    recurrence: &Recurrence,
+    cell: &ValidCell,
+    initial: Source,
+    dependence: &Dependence,
+) -> Option<Start> {
     let mut sources: Vec<Source> = recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
     sources.dedup();
     let mut lost = None;
@@ -327,6 +331,7 @@ impl Validation<'_> {
         for place in cells_in_parts(model, &dependence, needed) {
             found.insert(place, Lost { start: Start::InParts, states: "its state".to_owned() });
         }
+        self.begins_anew(model, recurrences, &dependence, needed, &goes_on_in);
         let mut seen: HashSet<*const Node> = HashSet::new();
         let mut restarts = Vec::new();
         let repeated = repeated_cells(model);
@@ -432,32 +437,51 @@ impl Validation<'_> {
         }
     }
 
-    /// How to leave the number of steps open, and the lines that export the model so, where the file has a
-    /// fixed number and is PyTorch's.
+    /// How to leave the number of steps open, and the lines that do so where the file has a fixed number.
     fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
-        let open = self.axes_of_steps(model, starts, true);
-        if !open.is_empty() {
-            return (format!("leave the number of steps open, {}", self.with_open(model, &open)), Vec::new());
-        }
-        let fixed = self.axes_of_steps(model, starts, false);
-        let lines = self.export_again(&fixed);
-        let way = match (fixed.is_empty(), lines.is_empty()) {
-            (true, _) => "export the model with an open number of steps, and leave it open".to_owned(),
-            (_, true) => {
-                let shapes = self.with_open(model, &fixed);
-                format!("leave the number of steps open, {shapes}, in the export as well")
-            }
-            (_, false) => "export the model with an open number of steps, as the lines below do".to_owned(),
-        };
-        (way, lines)
+        let way = "export the model with an open number of steps, and leave it open".to_owned();
+        self.ways_to_open(model, starts, 1).unwrap_or((way, Vec::new()))
     }
 
-    /// The axes of steps, each the place of an input and an axis: inputs of one step, where `open` only
+    /// How to leave the number of steps open of a model that takes so many, and the lines that do so
+    /// where the file has a fixed number. `None` where nothing is known to work.
+    pub(super) fn ways_to_open(
+        &self,
+        model: &ValidModel,
+        starts: &HashMap<Source, Vec<usize>>,
+        steps: usize,
+    ) -> Option<(String, Vec<String>)> {
+        let axes = self.axes_of_steps(model, starts, steps, false);
+        let mut names: Vec<&str> = axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
+        names.dedup();
+        if !names.is_empty() && self.is_right_if_open(&axes) {
+            let dims = names.into_iter().map(|name| self.options.wording.of(Setting::OpenDim(name)));
+            return Some((
+                format!("leave the number of steps open, {}", dims.collect::<Vec<_>>().join(" ")),
+                Vec::new(),
+            ));
+        }
+        let open = self.axes_of_steps(model, starts, steps, true);
+        let shapes: Vec<(usize, Vec<Option<usize>>)> = open.iter().map(|&axis| with_open(model, axis)).collect();
+        if !shapes.is_empty() && self.is_right_with(&shapes) {
+            return Some((format!("leave the number of steps open, {}", self.shape_settings(&shapes)), Vec::new()));
+        }
+        let lines = self.export_again(&axes);
+        if !lines.is_empty() {
+            return Some(("export the model with an open number of steps, as the lines below do".to_owned(), lines));
+        }
+        let lines = self.open_in_file(&axes);
+        (self.is_right_if_open(&axes) && !lines.is_empty())
+            .then(|| ("open the number of steps in the file, as the lines below do".to_owned(), lines))
+    }
+
+    /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where `open` only
     /// those of which the model leaves the number of steps open.
     fn axes_of_steps(
         &self,
         model: &ValidModel,
         starts: &HashMap<Source, Vec<usize>>,
+        steps: usize,
         open: bool,
     ) -> Vec<(usize, usize)> {
         let mut axes = Vec::new();
@@ -468,27 +492,24 @@ impl Validation<'_> {
             if *weight || starts.contains_key(&Source::Parameter(index)) {
                 continue;
             }
-            let one = |axis: &usize| {
+            let fits = |axis: &usize| {
                 let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
                 let is_batch = self.batch_axes[index].is_known && self.batch_axes[index].axes.contains(axis);
-                shape[*axis] == 1 && (is_open || !open) && !is_batch
+                shape[*axis] == steps && (is_open || !open) && !is_batch
             };
             // a row of features comes last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
-            let first = Some(0).filter(|axis| open && last > 1 && !self.uses[index].batch && one(axis));
-            axes.extend((1..last).find(one).or(first).map(|time| (index, time)));
+            // of several steps, the axis may be the first
+            let first = (open || steps > 1) && last > 1 && !self.uses[index].batch;
+            let first = Some(0).filter(|axis| first && fits(axis));
+            axes.extend((1..last).find(fits).or(first).map(|time| (index, time)));
         }
         axes
     }
+}
 
-    /// The settings that leave these axes of inputs open.
-    fn with_open(&self, model: &ValidModel, axes: &[(usize, usize)]) -> String {
-        let text = |&(index, time): &(usize, usize)| {
-            let Parameter { names, shape, .. } = &model.parameters[index];
-            let dims: Vec<Dim> = shape.iter().map(|&size| Dim::Fixed(size)).collect();
-            let name = names.first().map_or("", String::as_str);
-            example(self.options.wording, name, &dims, Some((time, None)))
-        };
-        axes.iter().map(text).collect::<Vec<_>>().join(" ")
-    }
+/// The shape of an input with one of its axes left open.
+fn with_open(model: &ValidModel, (index, axis): (usize, usize)) -> (usize, Vec<Option<usize>>) {
+    let sizes = model.parameters[index].shape.iter().enumerate();
+    (index, sizes.map(|(at, &size)| Some(size).filter(|_| at != axis)).collect())
 }

@@ -266,13 +266,18 @@ fn long_chains_are_looked_at_once() {
 
 /// What a loop of one iteration hands on, no cell in it: next is `next` of the piece and what is carried.
 fn handed_on(start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
+    handed_on_for(1, start, keep)
+}
+
+/// As [`handed_on`], with so many iterations.
+fn handed_on_for(trips: isize, start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
     let mut body = Graph::default();
     let [x, h] = ["x", "h"].map(|name| body.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let sum = body.elementwise(Elementwise::Add, &[x, h]);
     let next = body.elementwise(TANH, &[sum]);
     body.result("h", next);
     let mut graph = Graph::default();
-    let x = graph.parameter("x", &[1, 3]);
+    let x = graph.parameter("x", &[trips, 3]);
     let h = start(&mut graph, x);
     let slice = Slicing { axis: 0, start: 0, end: -1, stride: 1, part_size: 1 };
     let inputs = vec![
@@ -394,5 +399,100 @@ fn products_of_constants_are_no_cells_by_themselves() {
         let y = graph.elementwise(Elementwise::Multiply, &[a, b]);
         graph.result("y", y);
         assert_eq!(restarts(&graph, &Options::default()), [""; 0]);
+    }
+}
+
+/// Layers whose states begin anew at each call of several steps, by what says so.
+#[test]
+fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
+    let whole = |steps: usize| shapes(&[("x", &[1, steps, H])]);
+    let said = |graph: &Graph, options: &Options| {
+        let (_, warnings) = validate(&graph.0, options).unwrap_or_else(|d| panic!("{d}"));
+        let all: Vec<_> = warnings.0.into_iter().filter(|d| d.found.contains("anew")).collect();
+        assert!(all.len() < 2, "{all:?}");
+        Diagnostics(all).to_string()
+    };
+    let learned = |graph: &mut Graph, x: ValueId| {
+        let zeros = zeros(graph, x);
+        graph.elementwise(SIGMOID, &[zeros])
+    };
+    const SAYS: &str = "begins anew at each call of 7 steps";
+    for start in [zeros as fn(&mut Graph, ValueId) -> ValueId, learned] {
+        for kind in [GRU, CellKind::Lstm] {
+            let text = said(&started(kind, Direction::Forward, 7, start), &whole(7));
+            assert!(text.contains(SAYS), "{kind:?}: {text}");
+        }
+    }
+    let open = said(&started(GRU, Direction::Forward, -1, zeros), &whole(7));
+    assert!(open.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")), "{open}");
+    assert!(said(&handed_on_for(7, |g, _| zero(g), false), &Options::default()).contains(SAYS));
+    // the state is an input, or kept; the layer needs whole sequences; whole sequences are what is wanted
+    let from_input = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[1, 3]);
+    assert_eq!(said(&handed_on_for(7, from_input, false), &Options::default()), "");
+    assert_eq!(said(&handed_on_for(7, |g, _| variable(g, "v"), true), &Options::default()), "");
+    assert_eq!(said(&started(GRU, Direction::Reverse, 7, zeros), &whole(7)), "");
+    assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &Options { state: State::None, ..whole(7) }), "");
+    let left_open = Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &left_open), "");
+    // sizes that files of a call have
+    let mut of_files = started(GRU, Direction::Forward, 7, zeros);
+    of_files.0.sizes_of_call = true;
+    assert_eq!(said(&of_files, &whole(7)), "");
+}
+
+/// Steps that are written out, as Keras traces them, begin anew too.
+#[test]
+fn steps_that_are_written_out_begin_anew() {
+    for (fed, is_said) in [(true, true), (false, false)] {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[1, 5, 3]);
+        let (axis, weights) = (graph.int(1), graph.floats(&[3, 3], &[0.25; 9]));
+        let mut h = graph.floats(&[1, 3], &[0.0; 3]);
+        for step in 0..5 {
+            let at = graph.int(step);
+            let piece = graph.op(Op::Gather { batch_dims: 0 }, &[x, at, axis]);
+            // a layer over the features of each step is no state
+            let product = graph.op(PRODUCT, &[if fed { h } else { piece }, weights]);
+            let sum = graph.elementwise(Elementwise::Add, &[product, piece]);
+            h = graph.elementwise(TANH, &[sum]);
+            if !fed {
+                graph.result(&format!("y{step}"), h);
+            }
+        }
+        if fed {
+            graph.result("y", h);
+        }
+        let (_, warnings) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
+        assert_eq!(warnings.to_string().contains("begins anew at each call of 5 steps"), is_said, "{warnings}");
+    }
+}
+
+/// A size that the user gives by its name is opened by its name; a file with a fixed size is changed.
+#[test]
+fn the_number_of_steps_is_opened_where_it_was_fixed() {
+    let graph = |file: &str, producer: Option<&str>, steps: isize| {
+        let mut graph = started(GRU, Direction::Forward, steps, zeros);
+        let x = graph.0.nodes[graph.0.parameters[0]].outputs[0].0;
+        graph.0.values[x].names = vec!["x".to_owned()];
+        graph.0.values[x].shape.as_mut().unwrap()[0] = Dim::Fixed(1);
+        graph.0.files = vec![InputFile { name: file.to_owned(), sha256: String::new() }];
+        graph.0.producer = producer.map(str::to_owned);
+        graph
+    };
+    let said = |graph: &Graph, options: &Options| validate(&graph.0, options).unwrap().1.to_string();
+    for steps in [1, 7] {
+        let mut named = graph("net.onnx", Some("pytorch"), steps);
+        let name = |name: &str| crate::model::AxisName { input: "x".to_owned(), axis: 1, name: name.to_owned() };
+        named.0.axis_names = vec![name("frames")];
+        let given = Options { dims: vec![("frames".to_owned(), Some(steps as usize))], ..Options::default() };
+        let text = said(&named, &given);
+        assert!(text.contains("leave the number of steps open, --dim 'frames=?'"), "{text}");
+        assert!(!text.contains("export("), "{text}");
+        let pytorch = said(&graph("net.onnx", Some("pytorch"), steps), &Options::default());
+        assert!(pytorch.contains("dynamic_shapes={\"x\": {1: torch.export.Dim(\"steps\")}})"), "{pytorch}");
+        let onnx = said(&graph("my net.onnx", None, steps), &Options::default());
+        assert!(onnx.contains("x.type.tensor_type.shape.dim[1].dim_param = \"steps\""), "{onnx}");
+        let openvino = said(&graph("net.xml", None, steps), &Options::default());
+        assert!(openvino.contains(&format!("model.reshape({{\"x\": [1, -1, {H}]}})")), "{openvino}");
     }
 }
