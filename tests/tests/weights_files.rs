@@ -271,6 +271,22 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
     assert!(!place.path("x.c").exists());
 }
 
+/// A normalization beside the layers would be left out of the result.
+#[test]
+fn normalizations_are_refused_by_name() {
+    let place = Place::new();
+    for name in ["norm.weight", "norm.running_mean"] {
+        let tensors = [&AMP[..], &[(name, &[2][..]), ("norm.bias", &[2])]].concat();
+        place.write("normed.safetensors", &tensors, &SAID);
+        let words = [&format!("\"{name}\" in")[..], "is a normalization", "torch.onnx.export(", "dynamic_shapes="];
+        place.refused(1, "normed.safetensors -o out.rs", &words);
+    }
+    // another dense layer may belong to what is not wanted
+    place.write("more.safetensors", &[&AMP[..], &[("other.weight", &[3, 2][..])]].concat(), &SAID);
+    let (status, _, stderr) = place.cellc("more.safetensors -o out.rs");
+    assert!(status == 0 && stderr.contains("no layer uses \"other.weight\""), "{stderr}");
+}
+
 #[test]
 fn options_go_with_the_files_that_they_are_for() {
     let place = Place::new();

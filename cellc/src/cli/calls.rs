@@ -291,7 +291,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
         }
         let fits = |open: &[Dim]| open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n));
         if let Some(open) = expected.shape.as_deref().filter(|open| !fits(open)) {
-            return Err(wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open))));
+            let refusal = wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open)));
+            return Err(as_calls(refusal, path, &shape, open, expected));
         }
         (shape, element, start)
     } else {
@@ -300,6 +301,53 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
     };
     Tensor::new(shape, element, Arc::new(bytes), start..length)
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
+}
+
+/// Adds to the refusal of a file how to give its steps as calls, if the model computes one step a call.
+fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], expected: &Expected) -> Diagnostic {
+    let one: Option<Vec<usize>> =
+        open.iter().map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None }).collect();
+    let Some(one) = one else { return refusal };
+    let Ok(Some(axis)) = axis_of_steps(shape, &one) else { return refusal };
+    let (file, field) = (path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""), &expected.field);
+    let steps = shape[axis];
+    let help = format!(
+        "one call takes one of its {steps} steps: these lines write each as the file of a call; then pass --inputs steps"
+    );
+    refusal.help(help).lines([
+        "python3 - <<'END'".to_owned(),
+        "import numpy, os".to_owned(),
+        format!("x = numpy.load(\"{file}\")"),
+        "os.makedirs(\"steps\", exist_ok=True)".to_owned(),
+        format!("for k in range({steps}):"),
+        format!("    numpy.save(f\"steps/r{{k}}_{field}.npy\", numpy.take(x, k, {axis}).reshape({one:?}))"),
+        "END".to_owned(),
+    ])
+}
+
+/// The axis along which a tensor holds steps of a shape; `None` if it holds one step. `Err` if it
+/// does not hold such steps.
+pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usize>, ()> {
+    if shape == one {
+        return Ok(None);
+    }
+    if shape.len() == one.len() {
+        let differ: Vec<usize> = (0..one.len()).filter(|&axis| shape[axis] != one[axis]).collect();
+        return match differ[..] {
+            [axis] if one[axis] == 1 => Ok(Some(axis)),
+            _ => Err(()),
+        };
+    }
+    // axes of size 1 may be left out, but for that of the steps
+    let squeezed = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
+    if squeezed(shape) == squeezed(one) {
+        return Ok(None);
+    }
+    let fits = |axis: usize| {
+        let rest = [&shape[..axis], &shape[axis + 1..]].concat();
+        squeezed(&rest) == squeezed(one)
+    };
+    (0..shape.len()).find(|&axis| shape[axis] != 1 && fits(axis)).map(Some).ok_or(())
 }
 
 /// The shape of raw elements: given, or with one size open that the number of bytes decides.

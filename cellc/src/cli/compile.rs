@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
-use crate::emit::OutputFile;
+use crate::emit::{INTERFACE, OutputFile};
 use crate::files::{self, NewFile, Place};
 use crate::options::{Language, Options, WeightsAs};
 
@@ -219,6 +219,7 @@ fn write_source(
         }
     }
     refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
+    refuse_to_overwrite_foreign(path, &new)?;
     files::write_all(&new)?;
     drop(progress);
     let written = new.iter().rev().map(|file| file.path.display().to_string());
@@ -238,6 +239,21 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
         return source;
     };
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
+}
+
+/// Refuses to replace files that cellc did not write. What stands beside a source that cellc wrote was written with it.
+fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Failure> {
+    if files::is_foreign(source) == Some(false) {
+        return Ok(());
+    }
+    // the file that is common to all models is checked where it is made
+    match new.iter().find(|file| *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)) {
+        None => Ok(()),
+        Some(file) => Err(Failure::Usage(format!(
+            "{} exists, and cellc did not write it: remove it, or name another file with -o",
+            file.path.display()
+        ))),
+    }
 }
 
 /// `cellc gru.xml -o gru.rs` may write gru.bin: not over the model's own.

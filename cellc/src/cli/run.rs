@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Interface;
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
-use crate::model::Op;
-use crate::options::Options;
+use crate::model::{Model, Op, StatePair};
+use crate::options::{Options, State};
+use crate::validate::validate;
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
@@ -29,13 +30,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let options = Options { name: Some("model".to_owned()), ..arguments.options() };
 
     progress.stage("reading the inputs");
-    let expected = calls::expected(&model, &options)?;
-    let Calls { files, by_field } = match &arguments.inputs {
+    // a state is kept between calls as generated code keeps it, unless files give it
+    let expected = calls::expected(&model, &Options { state: State::Auto, ..options.clone() })?;
+    let Calls { files: calls, by_field } = match &arguments.inputs {
         Some(path) => Calls::at(path, &expected)?,
         None => Calls::given(&arguments.input, &expected)?,
     };
-    // a run has no pairs of states, so that each Parameter has its file
-    let calls: Vec<Vec<PathBuf>> = files.into_iter().map(|call| call.into_iter().flatten().collect()).collect();
+    let kept = Kept::new(&model, &options, &expected, &calls)?;
     if calls.len() > 1 && !arguments.output.is_empty() {
         return Err(Failure::Usage(format!(
             "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes those of all",
@@ -48,8 +49,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
     let mut order = Vec::new();
     for (k, paths) in calls.iter().enumerate() {
-        let shape = |(path, expected): (_, &Expected)| Ok(calls::read(path, expected)?.shape().to_vec());
-        let call = paths.iter().map(PathBuf::as_path).zip(&expected).map(shape).collect::<Result<_, Failure>>()?;
+        let shape = |(i, path): (usize, &Option<PathBuf>)| match path {
+            Some(path) => Ok(calls::read(path, &expected[i])?.shape().to_vec()),
+            None => Ok(kept.shape(i).to_vec()),
+        };
+        let call = paths.iter().enumerate().map(shape).collect::<Result<_, Failure>>()?;
         let known = shapes.iter().position(|shapes| *shapes == call).unwrap_or_else(|| {
             shapes.push(call);
             shapes.len() - 1
@@ -57,7 +61,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         order.push((known, k));
     }
     // Calls that leave nothing to the next may come in any order: then one program runs at a time.
-    let keeps = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
+    let has_variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
+    let keeps = has_variables || !kept.states.is_empty();
     if !keeps {
         order.sort();
     }
@@ -66,6 +71,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut results = Vec::new();
     let mut warned = false;
     let mut wanted = Vec::new();
+    let mut kept = kept;
     // The program of the call before, and what it left.
     let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
     for (shape, k) in order {
@@ -89,8 +95,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 place.insert(Running { harness, interface: compilation.interface, parts })
             }
         };
-        let read = |(path, expected): (&PathBuf, &Expected)| Ok(Numbers::of(&calls::read(path, expected)?));
-        let parameters = calls[k].iter().zip(&expected).map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let read = |(i, path): (usize, &Option<PathBuf>)| match path {
+            Some(path) => Ok(Numbers::of(&calls::read(path, &expected[i])?)),
+            None => Ok(kept.value(i)),
+        };
+        let parameters = calls[k].iter().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
         let variables = match &before {
             None => Variables::Initial,
             Some((program, _)) if *program == shape => Variables::Kept,
@@ -98,6 +107,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         };
         let outcome = harness.call(&parameters, true, variables)?;
         for (field, values) in interface.outputs.iter().zip(&outcome.results) {
+            kept.take(field.index, values);
             let parts = parts[field.index].and_then(|said| outcome.results[said].first().copied());
             let (shape, values) = first_parts(&field.shape, values, parts);
             let bytes = Arc::new(npy::write(field.element, &shape, values));
@@ -145,6 +155,77 @@ struct Running {
     interface: Interface,
     /// By output: which output says how many of its parts there are.
     parts: Vec<Option<usize>>,
+}
+
+/// A state that no file gives, at least for one call.
+struct KeptState {
+    /// Its places among the inputs and the outputs of the model.
+    pair: StatePair,
+    shape: Vec<usize>,
+    /// What the next call starts from.
+    value: Vec<f32>,
+}
+
+/// States that go on from call to call, from zero.
+#[derive(Default)]
+struct Kept {
+    states: Vec<KeptState>,
+}
+
+impl Kept {
+    /// Finds the states that not every call has a file for, and says which ones they are.
+    fn new(
+        model: &Model,
+        options: &Options,
+        expected: &[Expected],
+        calls: &[Vec<Option<PathBuf>>],
+    ) -> Result<Self, Failure> {
+        let mut kept = Self::default();
+        let is_missing = |i: usize| calls.iter().any(|call| call[i].is_none());
+        if !(0..expected.len()).any(is_missing) {
+            return Ok(kept);
+        }
+        let (valid, _) = validate(model, &Options { state: State::Auto, ..options.clone() })?;
+        for pair in valid.states {
+            if is_missing(pair.parameter) {
+                let shape = valid.parameters[pair.parameter].shape.clone();
+                let value = vec![0.0; shape.iter().product()];
+                kept.states.push(KeptState { pair, shape, value });
+            }
+        }
+        let names = kept.states.iter().map(|state| quoted(&expected[state.pair.parameter].field));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let found = match kept.states.len() {
+            1 => format!("no file is given for the state {names}"),
+            _ => format!("no files are given for the states {names}"),
+        };
+        let found = format!("{found}: the first call starts from zero, the next ones where the call before ended");
+        let notice = Diagnostic::notice(Origin::Unknown, found);
+        let help =
+            "to start a call from another state, give its file with --input NAME=FILE, or in the folder of --inputs";
+        report(&Diagnostics(vec![notice.help(help)]));
+        Ok(kept)
+    }
+
+    fn state(&self, parameter: usize) -> &KeptState {
+        let mut states = self.states.iter();
+        states.find(|state| state.pair.parameter == parameter).expect("calls: only states may have no file")
+    }
+
+    fn shape(&self, parameter: usize) -> &[usize] {
+        &self.state(parameter).shape
+    }
+
+    fn value(&self, parameter: usize) -> Numbers {
+        Numbers::Floats(self.state(parameter).value.clone())
+    }
+
+    /// Takes what a call gives of an output.
+    fn take(&mut self, result: usize, values: &[f32]) {
+        for state in self.states.iter_mut().filter(|state| state.pair.result == result) {
+            state.value = values.to_vec();
+        }
+    }
 }
 
 /// The parts of an output, along its first axis, that there are.

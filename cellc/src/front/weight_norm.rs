@@ -1,4 +1,6 @@
-//! Weights of PyTorch in the two parts of `weight_norm`.
+//! Weights of PyTorch in the two parts of `weight_norm`, and tensors of normalizations.
+
+use super::formats::EXPORT_WITH_OPEN_STEPS;
 
 /// The remedy where one of these tensors is a magnitude or direction of `weight_norm`.
 pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
@@ -21,8 +23,19 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     let module = if module.is_empty() { "net".to_owned() } else { format!("net.{module}") };
     Some(format!(
         "the weights are in the two parts of weight_norm: before saving, {remove}({module}, \"{own}\"), and so for \
-         each of its weights; or torch.onnx.export(net.eval(), (x,), \"net.onnx\"), which computes them"
+         each of its weights; or {EXPORT_WITH_OPEN_STEPS}, which computes them"
     ))
+}
+
+/// The first tensor of a normalization: LayerNorm, BatchNorm and their like have a weight of one axis,
+/// and recurrent and dense layers have none. `tensors`: names, and the number of axes.
+pub(super) fn normalization<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<&'n str> {
+    let is_normal = |&(name, axes): &(&str, usize)| match name.rsplit('.').next().unwrap_or(name) {
+        "running_mean" | "running_var" | "gamma" => true,
+        "weight" => axes == 1,
+        _ => false,
+    };
+    tensors.find(is_normal).map(|(name, _)| name)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::formats::EXPORT_WITH_OPEN_STEPS;
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
@@ -71,6 +72,15 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
     let mut problems = declared.problems(wording);
     if problems.has_errors() {
         return Err(problems);
+    }
+    if let Some(name) = file.normalization(&left) {
+        let found = format!("{} in {} is a normalization, which no declared layer computes", quoted(name), file.shown);
+        let help = format!(
+            "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are wanted without \
+             the normalization, remove its tensors from the file"
+        );
+        let valid = "recurrent layers, and one dense layer behind them";
+        return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).valid(valid).help(help)]));
     }
     if let Some(first) = left.first() {
         let more = match left.len() - 1 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::Failure;
 use crate::cli::arguments::CheckArguments;
-use crate::cli::calls::{self, Calls, Expected};
+use crate::cli::calls::{self, Calls, Expected, axis_of_steps};
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::harness::Numbers;
@@ -200,39 +200,14 @@ impl Call {
     }
 }
 
-/// The axis along which a tensor holds steps of a shape; `None` if it holds one step. `Err` if it
-/// does not hold such steps.
-fn axis(shape: &[usize], one: &[usize]) -> Result<Option<usize>, ()> {
-    if shape == one {
-        return Ok(None);
-    }
-    if shape.len() == one.len() {
-        let differ: Vec<usize> = (0..one.len()).filter(|&axis| shape[axis] != one[axis]).collect();
-        return match differ[..] {
-            [axis] if one[axis] == 1 => Ok(Some(axis)),
-            _ => Err(()),
-        };
-    }
-    // axes of size 1 may be left out, but for that of the steps
-    let squeezed = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
-    if squeezed(shape) == squeezed(one) {
-        return Ok(None);
-    }
-    let fits = |axis: usize| {
-        let rest = [&shape[..axis], &shape[axis + 1..]].concat();
-        squeezed(&rest) == squeezed(one)
-    };
-    (0..shape.len()).find(|&axis| shape[axis] != 1 && fits(axis)).map(Some).ok_or(())
-}
-
 /// The number of steps of a shape that a tensor holds.
 fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
-    axis(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
+    axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
 }
 
 /// Where the elements of a step stand in a tensor that holds several.
 fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
-    let Some(axis) = axis(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
+    let Some(axis) = axis_of_steps(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
     let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);
     let outer = shape[..axis].iter().product::<usize>();
     Some((0..outer).flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i)).collect())

@@ -15,6 +15,8 @@ pub(super) struct Checkpoint {
     pub(super) tensors: Vec<(String, Vec<u64>)>,
     /// True if the file holds an object of a class, such as a whole module.
     pub(super) is_object: bool,
+    /// True if the file holds one tensor, a list, a tuple, a number or a text.
+    pub(super) is_without_tensors: bool,
 }
 
 /// What a pickle makes, as far as the names and shapes of tensors need it.
@@ -28,6 +30,8 @@ enum Made {
     Tuple(Vec<Made>),
     Dictionary(Vec<(Made, Made)>),
     Tensor(Vec<u64>),
+    /// A list, whatever is in it.
+    List,
     /// An object of a class that is no tensor and no dictionary.
     Object,
     Other,
@@ -41,7 +45,11 @@ pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
     }
     let mut keys = Vec::new();
     let tensors = first_tensors(&made, &mut keys).unwrap_or_default();
-    Some(Checkpoint { keys, tensors, is_object: false })
+    let is_without_tensors = match &made {
+        Made::Tensor(_) | Made::List | Made::Tuple(_) | Made::Number(_) | Made::Text(_) => true,
+        Made::Dictionary(_) | Made::Mark | Made::Global(_) | Made::Object | Made::Other => false,
+    };
+    Some(Checkpoint { keys, tensors, is_object: false, is_without_tensors })
 }
 
 /// The first dictionary of tensors alone, at the top or inside of others; `keys` lead to it.
@@ -110,7 +118,7 @@ impl Machine<'_> {
                 Made::Global(format!("{module}.{name}"))
             }
             b')' => Made::Tuple(Vec::new()),
-            b']' => Made::Other,
+            b']' => Made::List,
             b'}' => Made::Dictionary(Vec::new()),
             b'N' | 0x88 | 0x89 => Made::Other,
             b't' => Made::Tuple(self.pop_to_mark()?),
@@ -269,6 +277,20 @@ mod tests {
             let found = checkpoint(&pickle("rec.weight_ih_l0", around)).expect("it is one of torch.save");
             assert_eq!((found.tensors, found.keys), (tensors.clone(), keys));
         }
+    }
+
+    #[test]
+    fn what_has_no_tensors_by_name_is_known() {
+        for (pickle, is_without) in [
+            (&b"\x80\x02]q\x00."[..], true),
+            (b"\x80\x02K\x01.", true),
+            (b"\x80\x02X\x01\x00\x00\x00a.", true),
+            (b"\x80\x02}q\x00.", false),
+        ] {
+            assert_eq!(checkpoint(pickle).map(|found| found.is_without_tensors), Some(is_without), "{pickle:?}");
+        }
+        let tensors = pickle("rec.weight_ih_l0", None);
+        assert!(!checkpoint(&tensors).expect("tensors").is_without_tensors);
     }
 
     #[test]

@@ -7,7 +7,11 @@ use std::path::Path;
 use super::archive;
 use super::lines::{Advice, EXPORT_WITH_OPEN_STEPS, advice, in_python, in_shell, python};
 use super::pickle::{Checkpoint, checkpoint};
-use crate::front::weight_norm::remedy_of_weight_norm;
+use crate::diagnostic::quoted;
+use crate::front::weight_norm::{normalization, remedy_of_weight_norm};
+
+/// Steps of a call in the line that declares layers of both directions.
+const EXAMPLE_STEPS: usize = 100;
 
 /// Keys under which programs keep the dictionary of tensors in a checkpoint.
 const KEYS: [&str; 6] = ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
@@ -19,12 +23,18 @@ struct Recurrent {
     cell: &'static str,
     prefix: String,
     head: Option<String>,
+    /// True if the layers run in both directions.
+    both: bool,
 }
 
 /// Lines for the file, with the names in it where they can be read.
 pub(super) fn of(path: &Path, stem: &str) -> Advice {
     let pickle = File::open(path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
+    of_checkpoint(&found, path, stem)
+}
+
+fn of_checkpoint(found: &Checkpoint, path: &Path, stem: &str) -> Advice {
     let literal = in_python(&path.to_string_lossy());
     let tensors = format!("{stem}.safetensors");
     let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
@@ -41,8 +51,14 @@ pub(super) fn of(path: &Path, stem: &str) -> Advice {
             vec![format!("weights = weights{keys}")]
         }
     };
-    let whole = format!("any other network: in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
+    let export = format!("in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
+    let whole = format!("any other network: {export}");
     const IS: &str = "a file that PyTorch saved (torch.save)";
+    if found.is_without_tensors {
+        let help =
+            format!("it holds no dictionary of tensors by name, so it is no network. Export the network: {export}");
+        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
+    }
     if found.is_object {
         let help = format!(
             "it holds a whole module, which only the program that has its classes can load: there, \
@@ -50,20 +66,31 @@ pub(super) fn of(path: &Path, stem: &str) -> Advice {
         );
         return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
     }
-    let recurrent = recurrent(&found);
+    let recurrent = recurrent(found);
     let options = match &recurrent {
-        Some(Recurrent { cell, prefix, head }) => {
+        Some(Recurrent { cell, prefix, head, both }) => {
             let option = |name: &str, value: &str| match value {
                 "" => String::new(),
                 value => format!(" --{name} {}", in_shell(value)),
             };
-            format!(" --cell {cell}{}{}", option("prefix", prefix), option("head", head.as_deref().unwrap_or_default()))
+            let head = option("head", head.as_deref().unwrap_or_default());
+            let both =
+                if *both { format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}") } else { String::new() };
+            format!(" --cell {cell}{}{head}{both}", option("prefix", prefix))
         }
         None => " --cell lstm".to_owned(),
     };
-    let normed = weight_norm(&found);
+    let normed = weight_norm(found);
+    let normalization = normalization(found.tensors.iter().map(|(name, shape)| (&name[..], shape.len())));
     let help = match (&recurrent, &normed, found.tensors.is_empty()) {
         (_, Some(remedy), _) => remedy.clone(),
+        (Some(_), ..) if normalization.is_some() => {
+            let name = normalization.unwrap_or_default();
+            format!(
+                "{} is a normalization, which no declared layer computes. Export the whole network: {export}",
+                quoted(name)
+            )
+        }
         (None, None, false) => {
             let first: Vec<_> = found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
             format!(
@@ -73,10 +100,16 @@ pub(super) fn of(path: &Path, stem: &str) -> Advice {
         }
         _ => format!(
             "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense layer behind them, are \
-             enough: they go into a .safetensors file"
+             enough: they go into a .safetensors file{}",
+            match &recurrent {
+                Some(Recurrent { both: true, .. }) =>
+                    format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}"),
+                _ => String::new(),
+            }
         ),
     };
-    if normed.is_some() || recurrent.is_none() && !found.tensors.is_empty() {
+    let is_other = recurrent.is_none() && !found.tensors.is_empty();
+    if normed.is_some() || is_other || normalization.is_some() {
         return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
     }
     let lines: Vec<String> =
@@ -117,7 +150,7 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
         }
         _ => None,
     };
-    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head })
+    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head, both })
 }
 
 /// The remedy where the weights of a recurrent layer are normalised by `weight_norm` when it runs.
@@ -138,11 +171,24 @@ mod tests {
     fn the_cell_follows_from_the_shapes() {
         for (rows, cell) in [(5, "rnn"), (15, "gru"), (20, "lstm")] {
             let of = recurrent(&found(&[("gru.weight_ih_l0", &[rows, 2]), ("gru.weight_hh_l0", &[rows, 5])]));
-            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None }));
+            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None, both: false }));
         }
         let alone = recurrent(&found(&[("weight_hh_l0", &[20, 5])])).expect("an LSTM");
         assert_eq!(alone.prefix, "");
         assert_eq!(recurrent(&found(&[("weight_hh_l0", &[10, 5])])), None);
+    }
+
+    /// The lines for layers that run both ways declare them so; a normalization has no such lines.
+    #[test]
+    fn layers_of_both_directions_and_normalizations_have_lines_that_work() {
+        let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
+        let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
+        let lines =
+            |tensors: &[(&str, &[u64])]| of_checkpoint(&found(tensors), Path::new("net.pt"), "net").lines.join("\n");
+        let both = lines(&[hh, back]);
+        assert!(both.contains("--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"), "{both}");
+        assert!(!lines(&[hh]).contains("bidirectional"));
+        assert_eq!(lines(&[hh, ("norm.weight", &[5])]), "cellc net.onnx -o net.rs");
     }
 
     #[test]
@@ -155,5 +201,6 @@ mod tests {
         assert_eq!(head(&[hh, ("lin.weight", &[1, 10])]), None);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
         assert_eq!(head(&[hh, back, ("lin.weight", &[1, 10])]), Some("lin".to_owned()));
+        assert!(recurrent(&found(&[hh, back])).is_some_and(|layers| layers.both));
     }
 }

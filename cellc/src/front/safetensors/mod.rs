@@ -12,7 +12,7 @@ use super::bounded;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
-use super::weight_norm::remedy_of_weight_norm;
+use super::weight_norm::{normalization, remedy_of_weight_norm};
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
@@ -118,6 +118,11 @@ impl TensorFile {
     /// Its metadata by name.
     pub(super) fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
+    }
+
+    /// The first of these tensors that is one of a normalization.
+    pub(super) fn normalization<'n>(&self, names: &'n [String]) -> Option<&'n str> {
+        normalization(names.iter().map(|name| (&name[..], self.get(name).map_or(0, |tensor| tensor.shape().len()))))
     }
 
     /// What the file holds, a module after the other, to choose from; none: nothing.
