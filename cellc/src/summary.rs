@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::{Lengths, ValidCell, ValidModel, counted};
+use crate::model::{LedgerEntry, Lengths, ValidCell, ValidModel, ValidOp, counted};
 use crate::options::Options;
 
 /// What the type is, a line for each cell, and what becomes of denormals.
@@ -14,8 +14,31 @@ pub(crate) fn lines(model: &ValidModel, options: &Options) -> Vec<String> {
     if lines.is_empty() {
         lines.push("A model without cells.".to_string());
     }
+    lines.extend(rate_and_levels(model));
     lines.push(denormals(options).to_string());
     lines
+}
+
+/// Sample rate and levels that the file of an amplifier states, as its keys.
+fn rate_and_levels(model: &ValidModel) -> Option<String> {
+    let of_host = |entry: &&LedgerEntry| {
+        let key = &entry.attribute[..];
+        key == "sample_rate" || key == "samplerate" || key.starts_with("metadata.")
+    };
+    let nodes = model.all_nodes();
+    let ledger = nodes.iter().flat_map(|node| match &node.op {
+        ValidOp::Cell(cell) => &cell.ledger,
+        _ => &node.ledger,
+    });
+    let mut all: Vec<String> = Vec::new();
+    for entry in ledger.filter(of_host) {
+        let Some(given) = &entry.given else { continue };
+        let text = escape(&format!("{} {given}", entry.attribute));
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    (!all.is_empty()).then(|| format!("The model's file says: {}.", all.join(", ")))
 }
 
 /// What becomes of values too small to matter.

@@ -365,6 +365,12 @@ fn models_of_amplifiers_go_through_every_command() {
     for line in ["// nam_lstm.nam: SHA-256 ", "//   sample_rate \"48000\": ", "//   metadata.loudness \"-21.5\": "] {
         assert!(printed.contains(line), "no {line} in\n{printed}");
     }
+    place.cellc(arguments![nam, "-o", "amp.c"]).succeeded();
+    let header = fs::read_to_string(place.path("amp.h")).unwrap();
+    let said = "The model's file says: metadata.loudness -21.5, sample_rate 48000.";
+    assert!(header.contains(said), "{header}");
+    fs::write(place.path("other.json"), "{\"weights\": 1}").unwrap();
+    place.cellc(["other.json", "-o", "-"]).failed(1, &["\"gru.weight_ih_l0\" (PyTorch's weights)"]);
     let printed = place.cellc(arguments![aida, "-o", "-", "--emit=c"]).succeeded().stdout;
     assert!(printed.contains("in_skip \"1\": the input is added to the output"), "{printed}");
     place
@@ -746,6 +752,10 @@ fn what_is_for_another_machine_runs_here() {
             .succeeded();
     }
     assert_eq!(fs::read(place.path("r/r0_out0.npy")).unwrap(), fs::read(place.path("c/r0_out0.npy")).unwrap());
+    let checked = place.cellc(arguments!["check", model(case), "--target=cortex-m4f", "--steps=4", "--emit=c"]);
+    let checked = checked.succeeded().stdout;
+    assert!(checked.contains("4 steps of the code for cortex-m4f, run on this machine on"), "{checked}");
+    assert!(!checked.contains("Rust"), "{checked}");
 }
 
 /// `numpy.save`, version 1, of raw elements.

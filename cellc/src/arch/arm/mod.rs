@@ -276,7 +276,7 @@ pub static CORTEX_M4F: Arch = Arch {
     c_tuning: &[C_TUNING],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16, or generate it with --target any",
+        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
     ),
     instructions: Some(work::ONE_LANE),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
@@ -291,7 +291,7 @@ pub static CORTEX_M7: Arch = Arch {
     triples: &[],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16, or generate it with --target any",
+        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
     begin: 2,
@@ -303,7 +303,10 @@ pub static CORTEX_M33: Arch = Arch {
     name: "cortex-m33",
     key: "cortex_m33",
     triples: &["thumbv8m.main-none-eabihf"],
-    c_refused: (NO_FMA, "compile it with -mcpu=cortex-m33 -mfloat-abi=hard, or generate it with --target any"),
+    c_refused: (
+        NO_FMA,
+        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
+    ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
     ..CORTEX_M4F
@@ -421,7 +424,7 @@ pub static CORTEX_M55: Arch = Arch {
     isas: &[&HELIUM],
     c_refused: (
         "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
-        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp, or generate it with --target any",
+        "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
@@ -550,3 +553,20 @@ pub static ARMV7: Arch = Arch {
     begin: 3,
     ..ONE_LANE
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Code for any machine has no place on a processor without an FPU, which has targets of its own.
+    #[test]
+    fn what_suits_another_cortex_is_said() {
+        for arch in [&CORTEX_M4F, &CORTEX_M7, &CORTEX_M33, &CORTEX_M55] {
+            let help = arch.c_refused.1;
+            assert!(help.contains(&format!("-mcpu={}", arch.name.trim_end_matches('f'))), "{help}");
+            for other in [&CORTEX_M3, &CORTEX_M0] {
+                assert!(help.contains(other.name) && !help.contains("--target any"), "{help}");
+            }
+        }
+    }
+}

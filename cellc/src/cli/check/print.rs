@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::arch::Arch;
 use crate::cli::arguments::CheckArguments;
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
@@ -33,16 +34,19 @@ pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Check
 
 /// The model, the steps, the code, the inputs.
 fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
-    let language = match checked.compilation.options.language {
-        Language::Rust => "Rust",
-        Language::C => "C",
+    let options = &checked.compilation.options;
+    let code = match (options.language, options.arch) {
+        // both languages give the same bits, and this one is not for the target
+        (_, arch) if arch.name != <&Arch>::default().name => format!("code for {}, run on this machine", arch.name),
+        (Language::Rust, _) => "generated Rust".to_owned(),
+        (Language::C, _) => "generated C".to_owned(),
     };
     let profile = if checked.fused { "fused" } else { "unfused" };
     let inputs = inputs(source);
     let steps = checked.steps;
     let plural = if steps == 1 { "" } else { "s" };
     format!(
-        "{}: {steps} step{plural} of the generated {language} on {} ({profile} multiply-add), {inputs}\n",
+        "{}: {steps} step{plural} of the {code} on {} ({profile} multiply-add), {inputs}\n",
         arguments.model.path().display(),
         checked.isa
     )

@@ -82,7 +82,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
         Some(object) if object.has("layers") => rtneural::read(object, name),
         _ => Err(Diagnostic::error(Origin::Unknown, "the JSON is no model of an amplifier")
             .valid(
-                "an object with \"architecture\", \"config\" and \"weights\" (.nam), or with \"in_shape\" and \"layers\" (RTNeural, AIDA-X)",
+                "an object with \"architecture\", \"config\" and \"weights\" (.nam), with \"in_shape\" and \"layers\" (RTNeural, AIDA-X), or with tensors by name, such as \"gru.weight_ih_l0\" (PyTorch's weights)",
             )
             .into()),
     };
