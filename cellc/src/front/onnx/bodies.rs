@@ -135,6 +135,12 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let carried: Vec<(ValueId, Option<Sequence>)> =
         carried.iter().map(|&value| (value, reader.sequence(value).cloned())).collect();
     let sequences: Vec<usize> = (0..count).filter(|&k| carried[k].1.is_some()).collect();
+    let is_never_run = call.input(0).and_then(|trips| reader.known(trips)?.get_i64(0)).is_some_and(|trips| trips <= 0);
+    if is_never_run && !sequences.is_empty() {
+        let help = "remove the loop: what reads its sequence may read the one that is given to it";
+        reader.error("a loop of 0 iterations that hands on a sequence", "1 iteration or more", help);
+        return None;
+    }
     let tensors: Vec<usize> = (0..count).filter(|k| !sequences.contains(k)).collect();
     let elements: Vec<ElementType> = carried.iter().map(|(value, _)| reader.element(*value)).collect();
     let scans = graph.output.len() - count - 1;

@@ -177,8 +177,15 @@ impl<'f> GraphReader<'f> {
                 continue;
             };
             if self.sequence(value).is_some() {
+                let is_body = self.levels.len() > 1;
                 match &mut self.level().sequence_outputs {
                     Some(outputs) => outputs.push((at, value)),
+                    None if is_body => {
+                        let found = "a sequence that the branch of an If, or the body of a Scan, hands on";
+                        let help = "put its elements together there, in both branches of an If: ConcatFromSequence, \
+                                    which torch.stack and torch.cat become";
+                        self.error(found, "tensors", help);
+                    }
                     None => self.error("an output that is a sequence", "tensors", super::sequences::HELP),
                 }
                 continue;

@@ -149,16 +149,17 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bo
         return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
     }
     // all dimensions from the axis on are one
-    let rows = flattened_from(reader, x, axis)?;
+    let rows = flattened_from(reader, x, axis, 0)?;
     let y = reader.op(Op::Softmax { axis: -1, log }, vec![rows]);
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }
 
-/// The dimensions from an axis on as one; those before a negative axis as one, too. `None` after an
-/// error.
-fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option<ValueId> {
-    let (shape, zero_keeps) = match in_range(reader, axis)? {
+/// The dimensions from an axis on as one; those before a negative axis as one, too. `ends`: 1 if the axis
+/// may be the rank itself. `None` after an error.
+fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64, ends: usize) -> Option<ValueId> {
+    let axis = in_range(reader, axis)?;
+    let (shape, zero_keeps) = match within_rank(reader, axis, x, ends)? {
         axis @ 0.. => {
             let mut shape = vec![0; axis as usize];
             shape.push(-1);
@@ -180,7 +181,7 @@ fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64) -> Option
 pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let axis = call.attributes.int("axis").unwrap_or(1);
-    let tail = flattened_from(reader, x, axis)?;
+    let tail = flattened_from(reader, x, axis, 1)?;
     if axis == 1 || axis < 0 {
         return Some(vec![tail]);
     }
@@ -336,6 +337,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
 pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let axis = call.attributes.int("axis").unwrap_or(0);
+    let axis = within_rank(reader, axis, x, 0)?;
     let axis = reader.integer(axis);
     let lengths = if call.version < 13 {
         call.attributes.ints("split").map(|lengths| reader.integers(&lengths))
@@ -532,6 +534,20 @@ fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
             "the number of a dimension, or one from -1 on, counted from the last",
             help,
         );
+        return None;
+    }
+    Some(axis)
+}
+
+/// An axis, once it is compared with the rank of a tensor where that is known: below the rank and `ends`.
+/// `None` after an error.
+pub(super) fn within_rank(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, ends: usize) -> Option<i64> {
+    let Some(rank) = reader.rank(x) else { return Some(axis) };
+    let (least, most) = (-(rank as i64), (rank + ends) as i64 - 1);
+    if !(least..=most).contains(&axis) {
+        let found = format!("the axis {axis} of a tensor of {rank} dimensions");
+        let help = "correct the axis, or the shape of the tensor";
+        reader.error(found, format!("{least} to {most}"), help);
         return None;
     }
     Some(axis)

@@ -5,7 +5,7 @@
 
 use super::bodies::whole;
 use super::graph::{Call, GraphReader};
-use super::operators::{countable_axis, rank_of};
+use super::operators::{countable_axis, rank_of, within_rank};
 use super::recurrent::{activations, direction_of};
 use super::tensors::element_type;
 use super::windows::convolution;
@@ -64,6 +64,7 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
     if !several || axis == -1 || reader.rank(of) == Some(0) {
         return Some(of);
     }
+    let axis = within_rank(reader, axis, x, 0)?;
     let rank = rank_of(reader, x);
     Some(beside(reader, of, axis, rank))
 }

@@ -327,6 +327,34 @@ fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
     (end <= pieces.len() && counted.iter().all(is_one)).then_some(at)
 }
 
+/// Refuses a position among elements of which only a call says how many there are, or that no constant says.
+fn unknown_place(
+    reader: &mut GraphReader<'_>,
+    call: &Call<'_>,
+    input: usize,
+    sequence: &Sequence,
+    help: &str,
+) -> Values {
+    let position = if call.input(input).is_some() { reader.position(call, input) } else { Some(-1) };
+    let is_carried = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Carried(_)));
+    let is_stacked = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Stacked(_)));
+    let count = sequence.pieces.len();
+    let found = match position {
+        None => "a position in a sequence that no constant says".to_owned(),
+        Some(position) if is_carried => {
+            format!("position {position} of a sequence that a loop hands from iteration to iteration")
+        }
+        Some(position) if is_stacked => {
+            format!(
+                "position {position} of a sequence whose elements a loop appended or SplitToSequence made: they are one stacked tensor"
+            )
+        }
+        Some(position) => format!("position {position} of a sequence of {count} elements"),
+    };
+    reader.error(found, "a constant position among elements that were added one by one", help);
+    None
+}
+
 pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (mut sequence, element) = reader.given_sequence(call)?;
     let new = Piece::One(call.input(1)?);
@@ -335,9 +363,7 @@ pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         Some(_) => reader.position(call, 2).and_then(|position| index(&sequence.pieces, position, true)),
     };
     let Some(at) = at else {
-        let found = "a place in a sequence that is not known while the file is read";
-        reader.error(found, "a constant, counted among single elements", "append to the sequence");
-        return None;
+        return unknown_place(reader, call, 2, &sequence, "append to the sequence, without a position");
     };
     sequence.pieces.insert(at, new);
     Some(vec![reader.sequence_value(sequence, element)])
@@ -347,9 +373,9 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     let (mut sequence, element) = reader.given_sequence(call)?;
     let position = if call.input(1).is_some() { reader.position(call, 1) } else { Some(-1) };
     let Some(at) = position.and_then(|position| index(&sequence.pieces, position, false)) else {
-        let found = "a place in a sequence that is not known while the file is read";
-        reader.error(found, "a constant, counted among single elements", "leave the element in the sequence");
-        return None;
+        let help =
+            "leave the element in the sequence, and take the others from what ConcatFromSequence gives, by Slice";
+        return unknown_place(reader, call, 1, &sequence, help);
     };
     sequence.pieces.remove(at);
     Some(vec![reader.sequence_value(sequence, element)])

@@ -1289,3 +1289,85 @@ fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     assert!(of("ArgMax", &["x"], &[]).contains("ArgMax and ArgMin put a NaN behind all numbers"));
     assert!(of("Pow", &["x", "w"], &[]).contains("a power of an infinity"));
 }
+
+/// An attribute of one integer.
+fn integer_attribute(name: &str, value: i64) -> Vec<u8> {
+    long(5, &[long(1, name.as_bytes()), int(3, value), int(20, 2)].concat())
+}
+
+/// y from x of 4 elements, by nodes; `constants`: names and single elements of i64.
+fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
+    let nodes = nodes.iter().flat_map(|node| long(1, node));
+    let constants = constants
+        .iter()
+        .flat_map(|(name, value)| long(5, &[int(2, 7), long(8, name.as_bytes()), long(7, &ints(&[*value]))].concat()));
+    nodes.chain(constants).chain(long(11, &value("x", 4))).chain(long(12, &value("y", 4))).collect()
+}
+
+/// An axis beyond the rank is named as one, in the words of the operator.
+#[test]
+fn axes_beyond_the_rank_are_named() {
+    let quantised = node("QuantizeLinear", &["x", "s"], "q", &integer_attribute("axis", 3));
+    let scales = long(1, &node("ConstantOfShape", &["four"], "s", &[]));
+    let four = long(5, &[int(1, 1), int(2, 7), long(8, b"four"), long(7, &ints(&[4]))].concat());
+    let dequantised = long(1, &node("DequantizeLinear", &["q", "s"], "y", &integer_attribute("axis", 3)));
+    let cases = [
+        ("Flatten", 18, of_nodes(&[node("Flatten", &["x"], "y", &integer_attribute("axis", 3))], &[])),
+        ("Softmax", 11, of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[])),
+        ("Softmax", 18, of_nodes(&[node("Softmax", &["x"], "y", &integer_attribute("axis", 3))], &[])),
+        (
+            "Split",
+            18,
+            of_nodes(
+                &[node(
+                    "Split",
+                    &["x"],
+                    "y",
+                    &[integer_attribute("axis", 3), integer_attribute("num_outputs", 1)].concat(),
+                )],
+                &[],
+            ),
+        ),
+        ("QuantizeLinear", 18, [scales, four, of_nodes(&[quantised], &[]), dequantised].concat()),
+    ];
+    for (operator, set, graph) in cases {
+        let refusal = match read(&file(&graph, set), None) {
+            Ok((model, _)) => validate(&model, &Options::default()).expect_err("the axis is wrong"),
+            Err(refusal) => refusal,
+        };
+        let said = refusal.to_string();
+        assert!(said.contains("the axis 3 of a tensor of 1 dimension") && said.contains(operator), "{said}");
+        assert!(!said.contains("reshaped") && !said.contains("index"), "{said}");
+    }
+}
+
+/// What is refused of sequences is said in words of sequences.
+#[test]
+fn what_is_wrong_with_a_sequence_is_said() {
+    let concat = |from: &str| node("ConcatFromSequence", &[from], "y", &integer_attribute("axis", 0));
+    let made = || node("SequenceConstruct", &["x", "x"], "s", &[]);
+    let of_branch = [long(1, &node("SequenceConstruct", &["x"], "b", &[])), long(12, &long(1, b"b"))].concat();
+    let branches = [graph_attribute("then_branch", &of_branch), graph_attribute("else_branch", &of_branch)].concat();
+    let ifs = [node("Greater", &["x", "x"], "c", &[]), node("If", &["c"], "s", &branches), concat("s")];
+    let body = [
+        long(1, &node("Identity", &["going"], "goes", &[])),
+        long(1, &node("SequenceInsert", &["before", "x"], "after", &[])),
+        [long(11, &long(1, b"i")), long(11, &long(1, b"going")), long(11, &long(1, b"before"))].concat(),
+        [long(12, &long(1, b"goes")), long(12, &long(1, b"after"))].concat(),
+    ];
+    let body = graph_attribute("body", &body.concat());
+    let never = [made(), node("Loop", &["none", "", "s"], "t", &body), concat("t")];
+    let split = node("SplitToSequence", &["x"], "s", &[]);
+    let erased = [split, node("SequenceErase", &["s", "none"], "t", &[]), concat("t")];
+    let beyond = [made(), node("SequenceErase", &["s", "two"], "t", &[]), concat("t")];
+    let cases = [
+        (&ifs[..], "a sequence that the branch of an If, or the body of a Scan, hands on"),
+        (&never, "a loop of 0 iterations that hands on a sequence"),
+        (&erased, "position 0 of a sequence whose elements a loop appended or SplitToSequence made"),
+        (&beyond, "position 2 of a sequence of 2 elements"),
+    ];
+    for (nodes, words) in cases {
+        let said = read(&file(&of_nodes(nodes, &[("none", 0), ("two", 2)]), 18), None).expect_err(words).to_string();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}

@@ -466,6 +466,12 @@ impl Validation<'_> {
         if !shapes.is_empty() && self.is_right_with(&shapes) {
             return Some((format!("leave the number of steps open, {}", self.shape_settings(&shapes)), Vec::new()));
         }
+        if self.model.sizes_of_call {
+            let shapes: Vec<(usize, Vec<Option<usize>>)> = axes.iter().map(|&axis| with_open(model, axis)).collect();
+            let shapes = self.shape_settings(&shapes);
+            let way = format!("leave the number of steps open, {shapes}, in the export as well");
+            return self.is_right_if_open(&axes).then_some((way, Vec::new()));
+        }
         let lines = self.export_again(&axes);
         if !lines.is_empty() {
             return Some(("export the model with an open number of steps, as the lines below do".to_owned(), lines));
