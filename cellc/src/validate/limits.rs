@@ -145,13 +145,17 @@ impl Validation<'_> {
         }
     }
 
-    /// An error about a layer of the model by its name; about the whole model where there is none of that name.
-    pub(super) fn at_layer(&self, name: Option<&str>, found: String) -> Diagnostic {
-        let node = name.and_then(|name| self.model.nodes.iter().find(|node| node.name == name));
+    /// An error about a layer of the model; about the whole model without one.
+    pub(super) fn at_layer(&self, node: Option<&Node>, found: String) -> Diagnostic {
         match node {
             Some(node) => Diagnostic::error(node.origin.clone(), found).layer(node.label()),
             None => Diagnostic::error(self.somewhere(), found),
         }
+    }
+
+    /// The layer of a name. `None` if it has none: a name that is empty says nothing.
+    pub(super) fn layer_named(&self, name: &str) -> Option<&Node> {
+        self.model.nodes.iter().find(|node| !name.is_empty() && node.name == name)
     }
 
     /// A place for what concerns the whole model, so that the file is named: its first Result.

@@ -1,7 +1,8 @@
 //! Which cells two threads can share.
 
 use super::Validation;
-use crate::model::{ResetGate, ValidOp};
+use crate::diagnostic::quoted;
+use crate::model::{ResetGate, ValidNode, ValidOp};
 use crate::options::Threads;
 
 impl Validation<'_> {
@@ -11,30 +12,34 @@ impl Validation<'_> {
             return;
         }
         let mut problems = Vec::new();
-        let mut refuse = |layer: Option<&str>, found: String| {
-            let problem = self.at_layer(layer, found).valid(
+        let mut refuse = |layer: Option<&ValidNode>, found: String| {
+            let node = layer.and_then(|layer| self.model.nodes.get(layer.layer.outer));
+            let problem = self.at_layer(node, found).valid(
                 "GRUCell with linear_before_reset = true, LSTMCell and RNNCell, one step each and outside of loops",
             );
             problems.push(problem.help("leave out the number of threads"));
         };
         for node in &self.valid.nodes {
-            let name = &node.name;
+            let name = match &node.name[..] {
+                "" => format!("the {} without a name", node.kind),
+                name => quoted(name),
+            };
             match &node.op {
                 ValidOp::Loop(_) => refuse(
-                    Some(name),
-                    format!("two threads cannot share {name:?}, a loop: they would have to synchronise at every step"),
+                    Some(node),
+                    format!("two threads cannot share {name}, a loop: they would have to synchronise at every step"),
                 ),
                 ValidOp::Cell(cell) if cell.sequence.is_some() => {
                     let why = match cell.steps() {
                         1 => "a sequence of one step: only cells are shared",
                         _ => "a sequence: they would have to synchronise at every step",
                     };
-                    refuse(Some(name), format!("two threads cannot share {name:?}, {why}"));
+                    refuse(Some(node), format!("two threads cannot share {name}, {why}"));
                 }
                 ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
-                    Some(name),
+                    Some(node),
                     format!(
-                        "two threads cannot share {name:?}, whose linear_before_reset is false: they would have to synchronise twice per step"
+                        "two threads cannot share {name}, whose linear_before_reset is false: they would have to synchronise twice per step"
                     ),
                 ),
                 _ => {}

@@ -298,15 +298,19 @@ impl Validation<'_> {
             false => "",
         };
         const GOES_ON: &str = "and the state goes on from call to call";
+        // a row of samples has no axis of features behind it
+        let (count, of_call) = match input.time {
+            Some(time) if time + 1 == input.sizes.len() => ("number of samples", "number of samples of a call"),
+            _ => ("number of steps", "steps of a whole sequence"),
+        };
         match (open, whole) {
             (Some(open), whole) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
-                let or_whole =
-                    whole.map_or_else(String::new, |whole| format!("; or give the steps of a whole sequence, {whole}"));
-                format!("leave the number of steps open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
+                let or_whole = whole.map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
+                format!("leave the {count} open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
             }
             (_, Some(whole)) if input.time.is_some() => {
-                format!("give the steps of a whole sequence, {whole}{}{like}", or_first("leave that one"))
+                format!("give the {of_call}, {whole}{}{like}", or_first("leave that one"))
             }
             (_, Some(whole)) if input.only_rows => {
                 let batch = wording.of(Setting::Batch(Some(1)));

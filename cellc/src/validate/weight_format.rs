@@ -35,7 +35,7 @@ impl Validation<'_> {
         for (i, (parameter, &node)) in inputs.filter(|(_, (parameter, _))| parameter.weight) {
             let Some(format) = self.stored_of(WeightSource::Parameter(i)) else { continue };
             let found = format!("{format} for weights that are given at run time, as {:?} is", parameter.names[0]);
-            let problem = self.at_layer(Some(&self.model.nodes[node].name), found).valid("f32");
+            let problem = self.at_layer(Some(&self.model.nodes[node]), found).valid("f32");
             problems.push(problem.help("leave the option out, or make the weights constants of the model"));
         }
         let mut refused = BTreeSet::new();
@@ -51,7 +51,7 @@ impl Validation<'_> {
                 let name = self.stored_as(matrix.of, matrix.gate).unwrap_or_default();
                 let found =
                     format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
-                let problem = self.at_layer(Some(matrix.of), found);
+                let problem = self.at_layer(self.layer_named(matrix.of), found);
                 problems.push(match format {
                     WeightFormat::F16 => {
                         problem.valid("-65504 to 65504").help("the other formats have the range of f32")

@@ -4,12 +4,17 @@
 pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
      optimisation, or ORT_ENABLE_BASIC";
 
+/// What to do about an operator on blocks of channels, which ONNX Runtime writes at its highest level only.
+const BEFORE_LAYOUT: &str = "ONNX Runtime writes it when it optimises a model for one processor: use the file from \
+     before optimisation, or ORT_ENABLE_EXTENDED";
+
 /// What to do about an operator on features that is not read.
 pub(super) const BEFORE_FEATURES: &str = "compute the features outside of the model";
 
 /// What to do about an operator that is not read.
 pub(super) fn advice(domain: &str, name: &str) -> String {
     match name {
+        _ if domain == "com.microsoft.nchwc" => BEFORE_LAYOUT.to_owned(),
         _ if domain.starts_with("com.microsoft") || domain.starts_with("com.ms.") => BEFORE_OPTIMISATION.to_owned(),
         _ if domain == "ai.onnx.ml" => BEFORE_FEATURES.to_owned(),
         "NonZero" | "Unique" | "NonMaxSuppression" | "Compress" => {

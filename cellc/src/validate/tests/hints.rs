@@ -62,3 +62,27 @@ fn an_axis_of_rows_is_named() {
     let (help, _) = tried_help(&started(GRU, FORWARD, -1, zeros), &given);
     assert!(help.contains(&format!("the first axis counts rows: --shape 'x=1,?,{H}'")), "{help}");
 }
+
+/// A row of samples has samples, not steps.
+#[test]
+fn samples_are_no_steps() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[-1, -1]);
+    let sizes = graph.ints(&[1, 16, 16]);
+    let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, sizes]);
+    graph.result("y", y);
+    let (help, count) = tried_help(&graph, &Options::default());
+    assert!(count == 1 && help.contains("give the number of samples of a call, --shape x=1,256"), "{help}");
+    assert!(!help.contains("steps"), "{help}");
+}
+
+/// Layers without names are not taken for the first node without a name.
+#[test]
+fn layers_without_names_are_told_apart() {
+    let mut graph = started(GRU, FORWARD, 4, zeros);
+    graph.0.nodes.iter_mut().for_each(|node| node.name.clear());
+    let options = Options { threads: crate::options::Threads::Two, ..shapes(&[("in0", &[1, 4, H])]) };
+    let refusal = validate(&graph.0, &options).expect_err("a sequence").to_string();
+    assert!(refusal.contains("cannot share the GRUSequence without a name, a sequence"), "{refusal}");
+    assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
+}
