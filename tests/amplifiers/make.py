@@ -29,6 +29,7 @@ ACTIVATIONS = {
     'sigmoid': sigmoid,
     'relu': lambda v: np.maximum(v, 0),
     'elu': lambda v: np.where(v < 0, np.expm1(v), v),
+    'softmax': lambda v: np.exp(v) / np.exp(v).sum(),
 }
 
 
@@ -88,7 +89,8 @@ def numbers(tensor):
     return tensor.astype(np.float64).tolist()
 
 
-def nam(name, inputs, hidden, layers):
+def nam_lstm(inputs, hidden, layers):
+    """An LSTM as NAM writes it, its steps and their states."""
     weights, steps, states = [], [], []
     for layer in range(layers):
         w = draw(4 * hidden, (inputs if layer == 0 else hidden) + hidden)
@@ -99,12 +101,39 @@ def nam(name, inputs, hidden, layers):
     head, bias = draw(hidden), draw(1)
     weights += [head, bias]
     steps.append(dense(head[:, None], bias, ''))
+    config = {'input_size': inputs, 'hidden_size': hidden, 'num_layers': layers}
+    model = {'architecture': 'LSTM', 'config': config, 'weights': numbers(np.concatenate(weights))}
+    return model, steps, states + [None]
+
+
+def nam(name, inputs, hidden, layers):
+    model, steps, states = nam_lstm(inputs, hidden, layers)
     xs = draw(SAMPLES, inputs)
     metadata = {'date': {'year': 2024, 'month': 10}, 'loudness': -21.5, 'name': 'drawn', 'gear_type': 'amp', 'input_level_dbu': None}
-    config = {'input_size': inputs, 'hidden_size': hidden, 'num_layers': layers}
-    model = {'version': '0.5.4', 'metadata': metadata, 'architecture': 'LSTM', 'config': config,
-             'weights': numbers(np.concatenate(weights)), 'sample_rate': 48000}
-    write(name, model, xs, run(steps, states + [None], xs))
+    model = {'version': '0.5.4', 'metadata': metadata, **model, 'sample_rate': 48000}
+    write(name, model, xs, run(steps, states, xs))
+
+
+def nam_linear(name, taps):
+    """An impulse response: weight k multiplies the sample k steps ago."""
+    weights, bias, xs = draw(taps), draw(1), draw(SAMPLES, 1)
+    response = np.convolve(xs[:, 0].astype(np.float64), weights.astype(np.float64))[:SAMPLES]
+    model = {'version': '0.5.4', 'architecture': 'Linear', 'config': {'receptive_field': taps, 'bias': True},
+             'weights': numbers(np.concatenate([weights, bias])), 'sample_rate': 48000}
+    write(name, model, xs, [np.array([y + float(bias[0])]) for y in response])
+
+
+def nam_container(name, hidden):
+    """Several LSTMs, of which the last is the whole network."""
+    parts = [nam_lstm(1, size, 1) for size in hidden]
+    limits = [(k + 1) / len(parts) for k in range(len(parts))]
+    submodels = [{'max_value': limit, 'model': {'version': '0.5.4', **model, 'sample_rate': 48000}}
+                 for limit, (model, _, _) in zip(limits, parts)]
+    model = {'version': '0.7.0', 'architecture': 'SlimmableContainer', 'config': {'submodels': submodels},
+             'weights': [], 'sample_rate': 48000}
+    _, steps, states = parts[-1]
+    xs = draw(SAMPLES, 1)
+    write(name, model, xs, run(steps, states, xs))
 
 
 class Stack:
@@ -157,3 +186,6 @@ gains = [float(np.float32(10 ** (db / 20))) for db in (-6.5, 3.25)]
 (Stack(1).lstm(5, '').dense(1)
     .write('aida_lstm_skip_gains.json', {'in_skip': 1, 'in_gain': -6.5, 'out_gain': 3.25, **about}, True, gains))
 Stack(1).gru(3).dense(1).write('aida_gru_skip.json', {'in_skip': 1, 'in_gain': 0, **about}, True)
+nam_linear('nam_linear.nam', 5)
+nam_container('nam_container_of_lstms.nam', [2, 3])
+Stack(1).lstm(3).dense(4, 'softmax').dense(1).write('rtneural_lstm_softmax.json', {})

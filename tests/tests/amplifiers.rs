@@ -27,7 +27,7 @@ fn cases() -> Vec<Case> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "expected"));
     paths.sort();
-    assert!(paths.len() >= 8, "models have been lost: {paths:?}");
+    assert!(paths.len() >= 11, "models have been lost: {paths:?}");
     paths.iter().map(|path| case(path)).collect()
 }
 

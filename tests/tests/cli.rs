@@ -874,6 +874,26 @@ fn run_keeps_states_that_no_file_gives() {
     assert_ne!(results("started")[1], results("out")[1]);
 }
 
+/// Integers beyond what generated code takes are counted, for each file.
+#[test]
+fn run_says_which_integers_count_as_others() {
+    let place = Place::new();
+    let mut file = ModelFile::default();
+    let n = file.parameter_of("n", "i32", &[3]);
+    let y = file.operation("Convert", "opset1", "destination_type=\"f32\"", &[&n], &[3]);
+    file.result(&y);
+    write(&file, &place, "net");
+    fs::create_dir(place.path("in")).unwrap();
+    for (call, numbers) in [[1, 2, -4_194_304], [4_194_305, -5_000_000, 7]].into_iter().enumerate() {
+        let raw: Vec<u8> = numbers.iter().flat_map(|n: &i32| n.to_le_bytes()).collect();
+        fs::write(place.path(format!("in/r{call}_n.npy")), npy("<i4", &[3], &raw)).unwrap();
+    }
+    let done = place.cellc(["run", "net.xml", "--inputs=in", "--outputs=out"]).succeeded();
+    let said = "r1_n.npy: 2 numbers are outside of -4194304 to 4194303, and counted as the nearest of these";
+    assert!(done.stderr.contains(said) && !done.stderr.contains("r0_n.npy"), "{}", done.stderr);
+    assert_eq!(read_npy(&place.path("out/r1_out0.npy")).1, [4_194_303.0, -4_194_304.0, 7.0]);
+}
+
 /// A recording of many steps for a model of one: the lines that make calls of it are printed, and work.
 #[test]
 fn a_recording_for_a_model_of_one_step_is_made_into_calls() {

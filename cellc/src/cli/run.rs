@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Interface;
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
-use crate::model::{Model, Op, StatePair};
+use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
 use crate::options::{Options, State};
 use crate::validate::validate;
 
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         if !keeps {
             programs.retain(|&at, _| at == shape);
         }
-        let Running { harness, interface, parts } = match programs.entry(shape) {
+        let Running { harness, interface, parts, limits } = match programs.entry(shape) {
             Entry::Occupied(running) => running.into_mut(),
             Entry::Vacant(place) => {
                 progress.stage("compiling");
@@ -92,7 +92,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 let harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 let parts = compilation.model.results.iter().map(|result| result.parts).collect();
-                place.insert(Running { harness, interface: compilation.interface, parts })
+                let limits = limits(&compilation.model);
+                place.insert(Running { harness, interface: compilation.interface, parts, limits })
             }
         };
         let read = |(i, path): (usize, &Option<PathBuf>)| match path {
@@ -100,6 +101,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             None => Ok(kept.value(i)),
         };
         let parameters = calls[k].iter().enumerate().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        for limit in limits.iter() {
+            if let Some(path) = &calls[k][limit.parameter] {
+                progress.suspend(|| say_beyond(limit, &parameters[limit.parameter], path));
+            }
+        }
         let variables = match &before {
             None => Variables::Initial,
             Some((program, _)) if *program == shape => Variables::Kept,
@@ -155,6 +161,40 @@ struct Running {
     interface: Interface,
     /// By output: which output says how many of its parts there are.
     parts: Vec<Option<usize>>,
+    limits: Vec<IntegerLimit>,
+}
+
+/// The numbers that generated code takes of an input of integers: those beyond count as the nearest.
+struct IntegerLimit {
+    /// The place of the input.
+    parameter: usize,
+    least: i64,
+    most: i64,
+}
+
+fn limits(model: &ValidModel) -> Vec<IntegerLimit> {
+    let of_node = |node: &&ValidNode| {
+        let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { return None };
+        let of = &model.parameters[parameter];
+        // a truth is any number but 0, and rows of a table are counted from the end, too
+        let rows = of.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);
+        let [least, most] = rows.unwrap_or([least.into(), most.into()]);
+        (of.element != ElementType::Bool).then_some(IntegerLimit { parameter, least, most })
+    };
+    model.all_nodes().iter().filter_map(of_node).collect()
+}
+
+/// Says how many numbers of a file are beyond the limits of an input.
+fn say_beyond(limit: &IntegerLimit, numbers: &Numbers, path: &Path) {
+    let &IntegerLimit { least, most, .. } = limit;
+    let Numbers::Integers(all) = numbers else { return };
+    let beyond = all.iter().filter(|number| !(least..=most).contains(*number)).count();
+    if beyond > 0 {
+        let are = if beyond == 1 { "1 number is" } else { &format!("{beyond} numbers are") };
+        let found =
+            format!("{}: {are} outside of {least} to {most}, and counted as the nearest of these", path.display());
+        report(&Diagnostics(vec![Diagnostic::warning(Origin::Unknown, found)]));
+    }
 }
 
 /// A state that no file gives, at least for one call.

@@ -8,6 +8,7 @@ mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;
 mod dimensions;
+mod export;
 pub mod formats;
 mod graph;
 pub mod keys;

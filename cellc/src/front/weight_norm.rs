@@ -1,6 +1,6 @@
 //! Weights of PyTorch in the two parts of `weight_norm`, and tensors of normalizations.
 
-use super::formats::EXPORT_WITH_OPEN_STEPS;
+use super::export::EXPORT_WITH_OPEN_STEPS;
 
 /// The remedy where one of these tensors is a magnitude or direction of `weight_norm`.
 pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {

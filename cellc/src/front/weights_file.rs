@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::formats::EXPORT_WITH_OPEN_STEPS;
+use super::export::EXPORT_WITH_OPEN_STEPS;
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::{Known, Validation};
+use crate::diagnostic::Diagnostic;
 use crate::model::{
-    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, PointwiseFunction, Source, Tensor, ValidOp,
-    ValueId,
+    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, Parameter, PointwiseFunction, Source, Tensor,
+    ValidOp, ValueId,
 };
 
 /// Up to this magnitude every whole number is a f32.
@@ -44,6 +45,28 @@ impl Validation<'_> {
         self.ranges.insert(out, [least.into(), most.into()]);
         self.parameter_of.insert(out, (parameter, true));
         Known::Source(Source::Value(out), element)
+    }
+
+    /// Notices of inputs of integers whose numbers count as others where f32 does not hold them with room
+    /// for arithmetic.
+    pub(super) fn limits_of_integers(&mut self) {
+        let mut notices = Vec::new();
+        for node in self.valid.all_nodes() {
+            let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
+            // what is looked up has the rows of its table as limits, and narrow integers have theirs
+            let Parameter { rows, element, .. } = &self.valid.parameters[parameter];
+            if rows.is_some() || element.bits() < 32 {
+                continue;
+            }
+            let input = &self.model.nodes[self.model.parameters[parameter]];
+            let found = format!(
+                "the integers of the input are computed with as f32: below {least} a number counts as {least}, and \
+                 above {most} as {most}"
+            );
+            let help = "give numbers within these limits; cellc run says where a file has others";
+            notices.push(Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help));
+        }
+        notices.into_iter().for_each(|notice| self.diagnostics.push(notice));
     }
 
     /// The input that a tensor of integers is, all of it in its order.

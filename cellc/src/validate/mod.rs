@@ -327,6 +327,7 @@ impl<'a> Validation<'a> {
         }
         self.states();
         sweep::sweep(&mut self.valid);
+        self.limits_of_integers();
         self.beside_given_weights();
         self.layers_in_f32();
         self.total_size();

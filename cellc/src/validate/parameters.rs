@@ -1,10 +1,15 @@
 //! The shapes of the inputs: what the model says, and what the options fix.
 
 use super::interface::{find_name, list_names};
-use super::trials::{NO_SHAPE, UNKNOWN_SIZES};
 use super::{MOST_ELEMENTS, Validation, admits, element_count, floats};
 use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
 use crate::model::{Dim, ElementType, Op, shape_text};
+
+/// How an error ends that says that sizes of an input are open.
+pub(super) const UNKNOWN_SIZES: &str = "not every size is known";
+
+/// An error of an input of which not even the number of axes is known.
+pub(super) const NO_SHAPE: &str = "an input without a shape";
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 

@@ -3,17 +3,11 @@
 use std::cell::Cell;
 
 use super::interface::find_name;
-use super::parameters::example;
+use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
 use super::{Validation, is_right};
 use crate::diagnostic::{Diagnostics, Setting};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::options::Options;
-
-/// How an error ends that says that sizes of an input are open.
-pub(super) const UNKNOWN_SIZES: &str = "not every size is known";
-
-/// An error of an input of which not even the number of axes is known.
-pub(super) const NO_SHAPE: &str = "an input without a shape";
 
 /// Numbers of steps to try, the first for preference.
 const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use super::content::Content;
 use super::foreign::FOREIGN;
-use super::lines::{Advice, EXPORT_WITH_OPEN_STEPS, advice, in_python, in_shell, python};
+use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::{saved, tflite};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::front::export::EXPORT_WITH_OPEN_STEPS;
 
 /// The endings of formats that are not read, and what a file of that name should be.
 const ENDINGS: [(&str, &str); 22] = [

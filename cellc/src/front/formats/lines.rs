@@ -2,10 +2,6 @@
 
 use crate::diagnostic;
 
-/// The call that exports a network of PyTorch, the number of steps of its input `x` open.
-pub(in crate::front) const EXPORT_WITH_OPEN_STEPS: &str =
-    "torch.onnx.export(net.eval(), (x,), \"net.onnx\", dynamic_shapes={\"x\": {1: torch.export.Dim(\"steps\")}})";
-
 /// What to do about a file.
 pub(super) struct Advice {
     /// What it is, with an article.

@@ -24,7 +24,6 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, quoted};
 use crate::model::Model;
 use content::Content;
-pub(in crate::front) use lines::EXPORT_WITH_OPEN_STEPS;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};

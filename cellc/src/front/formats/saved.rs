@@ -5,9 +5,10 @@ use std::fs::File;
 use std::path::Path;
 
 use super::archive;
-use super::lines::{Advice, EXPORT_WITH_OPEN_STEPS, advice, in_python, in_shell, python};
+use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::quoted;
+use crate::front::export::EXPORT_WITH_OPEN_STEPS;
 use crate::front::weight_norm::{normalization, remedy_of_weight_norm};
 
 /// Steps of a call in the line that declares layers of both directions.

@@ -86,3 +86,28 @@ fn layers_without_names_are_told_apart() {
     assert!(refusal.contains("cannot share the GRUSequence without a name, a sequence"), "{refusal}");
     assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
 }
+
+/// Integers that f32 does not hold are said to be limited; narrow ones and indices are not.
+#[test]
+fn limits_of_integers_are_said() {
+    let said = |element: ElementType, is_index: bool| {
+        let mut graph = Graph::default();
+        let n = graph.input_of("n", &[2], element);
+        let y = match is_index {
+            true => {
+                let (table, axis) = (graph.constant(&[10, 3]), graph.int(0));
+                graph.op(Op::Gather { batch_dims: 0 }, &[table, n, axis])
+            }
+            false => graph.convert(n, ElementType::F32),
+        };
+        graph.result("y", y);
+        let (_, said) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
+        said.to_string()
+    };
+    const SAYS: &str = "below -4194304 a number counts as -4194304, and above 4194303 as 4194303";
+    for element in [ElementType::I32, ElementType::I64] {
+        assert!(said(element, false).contains(SAYS), "{}", said(element, false));
+        assert!(!said(element, true).contains("counts as"), "{}", said(element, true));
+    }
+    assert!(!said(ElementType::I16, false).contains("counts as"));
+}

@@ -496,3 +496,20 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
         assert!(openvino.contains(&format!("model.reshape({{\"x\": [1, -1, {H}]}})")), "{openvino}");
     }
 }
+
+/// An open number of steps keeps the state, from the constant that the model gives it, and says so where no state is wanted.
+#[test]
+fn no_state_beside_open_steps_is_warned_about() {
+    let learned = |graph: &mut Graph, _: ValueId| graph.floats(&[1, 1, H], &[0.5, -0.25, 0.125]);
+    let graph = started(GRU, Direction::Forward, -1, learned);
+    let open = vec![("x".to_owned(), vec![Some(1), None, Some(H)])];
+    for (state, is_warned) in [(State::None, true), (State::Auto, false)] {
+        let options = Options { shapes: open.clone(), state, ..Options::default() };
+        let (valid, warnings) = validate(&graph.0, &options).unwrap_or_else(|d| panic!("{d}"));
+        assert!(valid.steps.is_some());
+        // the state is a variable that begins with the constant of the model
+        assert_eq!(valid.variables.iter().filter(|variable| variable.initial.is_some()).count(), 1);
+        let said = warnings.to_string();
+        assert_eq!(said.contains("--no-state has no effect where the number of steps is open"), is_warned, "{said}");
+    }
+}
