@@ -181,10 +181,8 @@ pub struct Isa {
     pub rust_mul_add: &'static str,
     /// Rust: the `cfg` under which that compiles, where a file compiles for other machines too; there it computes the same bits in software.
     pub rust_mul_add_where: &'static str,
-    /// Rust: the f32 of a binary16, whose bits are `half`, by intrinsics; empty where there is none.
-    pub rust_half: &'static str,
-    /// Rust: its vectors of sums of integers; empty where LLVM makes them of lanes.
-    pub rust_sums: &'static [RustSums],
+    /// Rust: its vector registers; vectors of other lengths are arrays of lanes.
+    pub rust_vectors: &'static [RustVector],
     /// Rust: functions of its own, each behind a line with its name.
     pub rust_functions: &'static str,
     /// C: what the target's compiler is told besides, that it compiles this body; `None`: it has no flags for that. The baseline needs none.
@@ -243,23 +241,28 @@ impl ByLane {
     }
 }
 
-/// What Rust does by intrinsics on a vector of sums of products of integers: names of functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RustSums {
-    /// How many lanes.
+/// A vector register as Rust spells it, by the intrinsics of `core::arch`.
+#[derive(Clone, Copy, Debug)]
+pub struct RustVector {
+    /// f32 lanes.
     pub lanes: usize,
-    /// Makes the vector of lanes.
-    pub begin: &'static str,
-    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs).
-    pub dot_pairs: &'static str,
-    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads).
-    pub dot_quads: &'static str,
-    /// [`WrappingAdd`](crate::kernel::LaneOp::WrappingAdd); empty where no sum is added up in parts.
-    pub add: &'static str,
-    /// Loads pairs of bytes.
-    pub load: &'static str,
-    /// [`FromSigned`](crate::kernel::LaneOp::FromSigned).
-    pub from_signed: &'static str,
+    /// The module of `core::arch`.
+    pub processor: &'static str,
+    /// The `cfg` under which the type exists; empty where the body is compiled only there.
+    pub condition: &'static str,
+    /// The type of f32 lanes.
+    pub register: &'static str,
+    /// The type of their bits.
+    pub integers: &'static str,
+    /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`; those of an earlier list count.
+    pub operations: &'static [&'static [(&'static str, &'static str)]],
+}
+
+impl RustVector {
+    /// The expression for an operation.
+    pub fn operation(&self, name: &str) -> Option<&'static str> {
+        self.operations.iter().copied().flatten().find(|(other, _)| *other == name).map(|(_, text)| *text)
+    }
 }
 
 /// How generated code knows that a machine has an instruction set.
@@ -440,8 +443,7 @@ pub static GENERIC: Isa = Isa {
     c_features: "",
     rust_mul_add: "",
     rust_mul_add_where: "",
-    rust_half: "",
-    rust_sums: &[],
+    rust_vectors: &x86::vectors::SSE2,
     rust_functions: "",
     c_flags: None,
     c_header: "",
@@ -796,6 +798,11 @@ impl Arch {
     pub fn of_triple(triple: &str) -> &'static Self {
         let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()
+    }
+
+    /// True if files of the target may run on that processor: `x86_64`, as Rust calls it.
+    pub fn may_be(&self, processor: &str) -> bool {
+        self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
     }
 
     /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one or where registers do not hold a line of

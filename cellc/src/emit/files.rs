@@ -83,15 +83,18 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
 /// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
 const COMMENT: &str = "cellc_comment!(";
 
-/// Comments on lines of their own become calls of [`COMMENT`], by number.
+/// The beginning of a line that is formatted already.
+pub(super) const FORMATTED: &str = "//|";
+
+/// Comments on lines of their own, and lines that are formatted already, become calls of [`COMMENT`], by number.
 fn hide_comments(items: &str) -> (String, Vec<&str>) {
     let mut comments = Vec::new();
     let mut text = String::with_capacity(items.len());
     for line in items.lines() {
         let comment = line.trim_start();
-        if comment.starts_with("// ") {
+        if comment.starts_with("// ") || comment.starts_with(FORMATTED) {
             text.push_str(&format!("{COMMENT}{});", comments.len()));
-            comments.push(comment);
+            comments.push(comment.strip_prefix(FORMATTED).unwrap_or(comment));
         } else {
             text.push_str(line);
         }

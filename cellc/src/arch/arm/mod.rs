@@ -6,7 +6,7 @@ use crate::kernel::Element;
 
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE,
-    RustSums, SCALAR, SCALAR_FMA, SOFT, X86_64,
+    RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
 /// Four lanes of AArch64.
@@ -164,8 +164,8 @@ pub(super) static NEON: Isa = Isa {
     fma: true,
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
-    rust_sums: &[SUMS],
-    rust_functions: concat!(include_str!("text/neon.rs"), include_str!("text/lanes.rs")),
+    rust_vectors: &[RUST_4],
+    rust_functions: include_str!("text/neon.rs"),
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4, LANES_2],
     ..GENERIC
@@ -183,20 +183,67 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
     }),
     rust_features: "neon,dotprod",
     c_flags: Some(&["-march=armv8.2-a+dotprod"]),
-    rust_functions: concat!(include_str!("text/dotprod.rs"), include_str!("text/lanes.rs")),
+    rust_vectors: &[RustVector { operations: &[RUST_DOTPROD, RUST_ON_4], ..RUST_4 }],
+    rust_functions: include_str!("text/dotprod.rs"),
     c_vectors: &[LANES_4_DOTPROD, LANES_2],
     ..NEON
 };
 
-/// Four lanes of sums of integers in Rust.
-const SUMS: RustSums = RustSums {
+/// Rust: what every AArch64 computes of four lanes. Weights are little-endian.
+const RUST_ON_4: &[(&str, &str)] = &[
+    ("from_lanes", "vld1q_f32(a.as_ptr())"),
+    ("from_weights", "vld1q_f32(a.map(f32::from_le_bytes).as_ptr())"),
+    ("from_halves", "vld1q_f32(a.map(|a| super::half(u16::from_le_bytes(a))).as_ptr())"),
+    ("from_bytes", "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(u64::from(u32::from_le_bytes([a[0][0], a[1][0], a[2][0], a[3][0]])))))))"),
+    ("from_pairs", "{ let [[a, b], [c, d], [e, f], [g, h]] = *a; vreinterpretq_f32_s16(vmovl_s8(vcreate_s8(u64::from_le_bytes([a, b, c, d, e, f, g, h])))) }"),
+    ("to_lanes", "vst1q_f32(b.as_mut_ptr(), a)"),
+    ("all", "vdupq_n_f32(a)"),
+    ("add", "vaddq_f32(a, b)"),
+    ("sub", "vsubq_f32(a, b)"),
+    ("mul", "vmulq_f32(a, b)"),
+    ("div", "vdivq_f32(a, b)"),
+    ("mul_add", "vfmaq_f32(c, a, b)"),
+    ("max", "vbslq_f32(vcgtq_f32(a, b), a, b)"),
+    ("min", "vbslq_f32(vcltq_f32(a, b), a, b)"),
+    ("max_magnitude", "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32(a)), vreinterpretq_u32_f32(b)))"),
+    ("select_less", "vbslq_f32(vcltq_f32(a, b), c, d)"),
+    ("flush", "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::TINY))))"),
+    ("to_bits", "vreinterpretq_u32_f32(a)"),
+    ("from_bits", "vreinterpretq_f32_u32(a)"),
+    ("from_signed", "vcvtq_f32_s32(vreinterpretq_s32_u32(a))"),
+    ("all_bits", "vdupq_n_u32(a)"),
+    ("and", "vandq_u32(a, b)"),
+    ("or", "vorrq_u32(a, b)"),
+    ("xor", "veorq_u32(a, b)"),
+    ("shift_left", "vshlq_u32(a, vdupq_n_s32(b as i32))"),
+    ("shift_right", "vshlq_u32(a, vdupq_n_s32((b as i32).wrapping_neg()))"),
+    ("wrapping_add", "vaddq_u32(a, b)"),
+    ("wrapping_sub", "vsubq_u32(a, b)"),
+    ("dot_pairs", "{ let (a, b) = (vreinterpretq_s16_u32(a), vreinterpretq_s16_u32(b)); let sums = vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)); vaddq_u32(c, vreinterpretq_u32_s32(sums)) }"),
+];
+
+/// Rust: the dot product of bytes.
+const RUST_DOTPROD: &[(&str, &str)] = &[(
+    "dot_quads",
+    "{
+        let mut sum = c;
+        // the instruction computes numbers and nothing else
+        core::arch::asm!(
+            \"sdot {0:v}.4s, {1:v}.16b, {2:v}.16b\",
+            inout(vreg) sum, in(vreg) a, in(vreg) b, options(pure, nomem, nostack, preserves_flags)
+        );
+        sum
+    }",
+)];
+
+/// Rust: four lanes.
+const RUST_4: RustVector = RustVector {
     lanes: 4,
-    begin: "sums_4",
-    dot_pairs: "dot_pairs_4",
-    dot_quads: "dot_quads_4",
-    load: "pairs_of_bytes_4",
-    add: "",
-    from_signed: "from_signed_4",
+    processor: "aarch64",
+    condition: "",
+    register: "float32x4_t",
+    integers: "uint32x4_t",
+    operations: &[RUST_ON_4],
 };
 
 /// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
@@ -210,6 +257,7 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition { c: "defined(__aarch64__)", rust: "target_arch = \"aarch64\"" }),
     rust_features: "neon",
     rust_mul_add: MUL_ADD,
+    rust_vectors: &[RustVector { condition: "target_arch = \"aarch64\"", ..RUST_4 }],
     c_header: "arm_neon.h",
     c_vectors: &[LANES_4_OF_ANY, LANES_2],
     ..GENERIC

@@ -2,7 +2,7 @@
 
 #[cfg(all(feature = "cli", target_arch = "x86_64"))]
 pub(super) mod floor;
-mod vectors;
+pub(super) mod vectors;
 
 use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question};
 
@@ -182,9 +182,8 @@ pub static AVX2: Isa = Isa {
     c_features: "avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_mul_add_where: "",
-    rust_half: HALF,
-    rust_sums: &vectors::AVX2_SUMS,
-    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx2.rs")),
+    rust_vectors: &vectors::RUST_AVX2,
+    rust_functions: "",
     c_flags: None,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX2,
@@ -223,9 +222,8 @@ pub static AVX512: Isa = Isa {
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
     rust_mul_add_where: "",
-    rust_half: HALF,
-    rust_sums: &vectors::AVX512_SUMS,
-    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx2.rs"), include_str!("text/avx512.rs")),
+    rust_vectors: &vectors::RUST_AVX512,
+    rust_functions: "",
     c_flags: None,
     c_header: "immintrin.h",
     c_vectors: &vectors::AVX512,
@@ -253,7 +251,7 @@ pub static AVX_VNNI: Isa = Isa {
     ),
     rust_features: "avx2,fma,f16c,avxvnni",
     c_features: "avx2,fma,f16c,avxvnni",
-    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx_vnni.rs")),
+    rust_vectors: &vectors::RUST_AVX_VNNI,
     c_vectors: &vectors::AVX_VNNI,
     ..AVX2
 };
@@ -276,7 +274,7 @@ pub static AVX512_VNNI: Isa = Isa {
     ),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
-    rust_functions: concat!(include_str!("text/sums.rs"), include_str!("text/avx512_vnni.rs")),
+    rust_vectors: &vectors::RUST_AVX512_VNNI,
     c_vectors: &vectors::AVX512_VNNI,
     ..AVX512
 };
@@ -301,11 +299,7 @@ pub static AMX: Isa = Isa {
         " && has_tiles()",
         include_str!("text/has_tiles.rs")
     ),
-    rust_functions: concat!(
-        include_str!("text/sums.rs"),
-        include_str!("text/avx512_vnni.rs"),
-        include_str!("text/tiles.rs")
-    ),
+    rust_functions: include_str!("text/tiles.rs"),
     c_functions: include_str!("text/tiles.c"),
     ..AVX512_VNNI
 };
@@ -313,10 +307,6 @@ pub static AMX: Isa = Isa {
 /// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.
 const MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
     core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
-
-/// One lane: as [`MUL_ADD`].
-const HALF: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_cvtph_ps(\
-    core::arch::x86_64::_mm_cvtsi32_si128(i32::from(half))))";
 
 /// What processor and operating system have. cpuid is a safe function in some versions of Rust, an unsafe one in others.
 static CPUID: Processor = Processor {

@@ -1,6 +1,6 @@
 //! How C and Rust spell x86 vectors: intrinsics, which gcc and clang read alike.
 
-use super::super::{CVector, RustSums};
+use super::super::{CVector, RustVector};
 
 /// Sixteen lanes; AVX-512.
 const LANES_16: CVector = CVector {
@@ -123,39 +123,190 @@ pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
     },
 ];
 
-/// Rust, by lanes.
-const SUMS: [RustSums; 3] = [
-    RustSums {
-        lanes: 16,
-        begin: "sums_16",
-        dot_pairs: "dot_pairs_16",
-        dot_quads: "dot_quads_16",
-        add: "add_sums_16",
-        load: "pairs_of_bytes_16",
-        from_signed: "from_signed_16",
-    },
-    RustSums {
-        lanes: 8,
-        begin: "sums_8",
-        dot_pairs: "dot_pairs_8",
-        dot_quads: "dot_quads_8",
-        add: "add_sums_8",
-        load: "pairs_of_bytes_8",
-        from_signed: "from_signed_8",
-    },
-    RustSums {
-        lanes: 4,
-        begin: "sums_4",
-        dot_pairs: "dot_pairs_4",
-        dot_quads: "dot_quads_4",
-        add: "add_sums_4",
-        load: "pairs_of_bytes_4",
-        from_signed: "from_signed_4",
-    },
+/// Rust: operations of 128 bits that SSE2 has.
+const BITS_128: &[(&str, &str)] = &[
+    ("from_lanes", "_mm_loadu_ps(a.as_ptr())"),
+    ("from_weights", "_mm_loadu_ps(a.as_ptr().cast())"),
+    ("to_lanes", "_mm_storeu_ps(b.as_mut_ptr(), a)"),
+    ("all", "_mm_set1_ps(a)"),
+    ("add", "_mm_add_ps(a, b)"),
+    ("sub", "_mm_sub_ps(a, b)"),
+    ("mul", "_mm_mul_ps(a, b)"),
+    ("div", "_mm_div_ps(a, b)"),
+    ("max", "_mm_max_ps(a, b)"),
+    ("min", "_mm_min_ps(a, b)"),
+    ("to_bits", "_mm_castps_si128(a)"),
+    ("from_bits", "_mm_castsi128_ps(a)"),
+    ("from_signed", "_mm_cvtepi32_ps(a)"),
+    ("all_bits", "_mm_set1_epi32(a as i32)"),
+    ("and", "_mm_and_si128(a, b)"),
+    ("or", "_mm_or_si128(a, b)"),
+    ("xor", "_mm_xor_si128(a, b)"),
+    ("shift_left", "_mm_sll_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("shift_right", "_mm_srl_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("wrapping_add", "_mm_add_epi32(a, b)"),
+    ("wrapping_sub", "_mm_sub_epi32(a, b)"),
+    ("dot_pairs", "_mm_add_epi32(c, _mm_madd_epi16(a, b))"),
 ];
 
-/// AVX2.
-pub(in crate::arch) static AVX2_SUMS: [RustSums; 2] = [SUMS[1], SUMS[2]];
+/// Rust: operations of four lanes of SSE2, which multiplies and adds with two roundings.
+const ON_SSE2: &[(&str, &str)] = &[
+    ("from_halves", "_mm_loadu_ps(a.map(|a| super::half(u16::from_le_bytes(a))).as_ptr())"),
+    ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
+    ("from_pairs", "{ let bytes = _mm_loadl_epi64(a.as_ptr().cast()); _mm_castsi128_ps(_mm_srai_epi16::<8>(_mm_unpacklo_epi8(bytes, bytes))) }"),
+    ("mul_add", "_mm_add_ps(_mm_mul_ps(a, b), c)"),
+    ("max_magnitude", "{ let (a, b) = (_mm_and_si128(_mm_castps_si128(a), _mm_set1_epi32(0x7fff_ffff)), _mm_castps_si128(b)); let greater = _mm_cmpgt_epi32(a, b); _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(greater, a), _mm_andnot_si128(greater, b))) }"),
+    ("select_less", "{ let less = _mm_cmplt_ps(a, b); _mm_or_ps(_mm_and_ps(less, c), _mm_andnot_ps(less, d)) }"),
+    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::TINY)), a)"),
+    ("dot_quads", "{ let (a_low, a_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(a, a)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(a, a))); let (b_low, b_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(b, b)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(b, b))); let (low, high) = (_mm_castsi128_ps(_mm_madd_epi16(a_low, b_low)), _mm_castsi128_ps(_mm_madd_epi16(a_high, b_high))); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }"),
+];
 
-/// AVX-512.
-pub(in crate::arch) static AVX512_SUMS: [RustSums; 3] = SUMS;
+/// Rust: operations of four lanes of AVX2 with FMA. The signs of elements go over to the weights, none of which is -128.
+const ON_4: &[(&str, &str)] = &[
+    ("from_halves", "_mm_cvtph_ps(_mm_loadl_epi64(a.as_ptr().cast()))"),
+    ("from_bytes", "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32(a.as_ptr().cast())))"),
+    ("from_pairs", "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64(a.as_ptr().cast())))"),
+    ("mul_add", "_mm_fmadd_ps(a, b, c)"),
+    ("max_magnitude", "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), _mm_castps_si128(b)))"),
+    ("select_less", "_mm_blendv_ps(d, c, _mm_cmplt_ps(a, b))"),
+    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::TINY)), a)"),
+    ("dot_quads", "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), _mm_set1_epi16(1)))"),
+];
+
+/// Rust: operations of 256 bits.
+const BITS_256: &[(&str, &str)] = &[
+    ("from_lanes", "_mm256_loadu_ps(a.as_ptr())"),
+    ("from_weights", "_mm256_loadu_ps(a.as_ptr().cast())"),
+    ("to_lanes", "_mm256_storeu_ps(b.as_mut_ptr(), a)"),
+    ("all", "_mm256_set1_ps(a)"),
+    ("add", "_mm256_add_ps(a, b)"),
+    ("sub", "_mm256_sub_ps(a, b)"),
+    ("mul", "_mm256_mul_ps(a, b)"),
+    ("div", "_mm256_div_ps(a, b)"),
+    ("max", "_mm256_max_ps(a, b)"),
+    ("min", "_mm256_min_ps(a, b)"),
+    ("to_bits", "_mm256_castps_si256(a)"),
+    ("from_bits", "_mm256_castsi256_ps(a)"),
+    ("from_signed", "_mm256_cvtepi32_ps(a)"),
+    ("all_bits", "_mm256_set1_epi32(a as i32)"),
+    ("and", "_mm256_and_si256(a, b)"),
+    ("or", "_mm256_or_si256(a, b)"),
+    ("xor", "_mm256_xor_si256(a, b)"),
+    ("shift_left", "_mm256_sll_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("shift_right", "_mm256_srl_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("wrapping_add", "_mm256_add_epi32(a, b)"),
+    ("wrapping_sub", "_mm256_sub_epi32(a, b)"),
+    ("dot_pairs", "_mm256_add_epi32(c, _mm256_madd_epi16(a, b))"),
+];
+
+/// Rust: operations of eight lanes.
+const ON_8: &[(&str, &str)] = &[
+    ("from_halves", "_mm256_cvtph_ps(_mm_loadu_si128(a.as_ptr().cast()))"),
+    ("from_bytes", "_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(a.as_ptr().cast())))"),
+    ("from_pairs", "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128(a.as_ptr().cast())))"),
+    ("mul_add", "_mm256_fmadd_ps(a, b, c)"),
+    ("max_magnitude", "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a)), _mm256_castps_si256(b)))"),
+    ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b))"),
+    ("flush", "_mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::TINY)), a)"),
+    ("dot_quads", "_mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b)), _mm256_set1_epi16(1)))"),
+];
+
+/// Rust: operations of 512 bits.
+const BITS_512: &[(&str, &str)] = &[
+    ("from_lanes", "_mm512_loadu_ps(a.as_ptr())"),
+    ("from_weights", "_mm512_loadu_ps(a.as_ptr().cast())"),
+    ("to_lanes", "_mm512_storeu_ps(b.as_mut_ptr(), a)"),
+    ("all", "_mm512_set1_ps(a)"),
+    ("add", "_mm512_add_ps(a, b)"),
+    ("sub", "_mm512_sub_ps(a, b)"),
+    ("mul", "_mm512_mul_ps(a, b)"),
+    ("div", "_mm512_div_ps(a, b)"),
+    ("max", "_mm512_max_ps(a, b)"),
+    ("min", "_mm512_min_ps(a, b)"),
+    ("to_bits", "_mm512_castps_si512(a)"),
+    ("from_bits", "_mm512_castsi512_ps(a)"),
+    ("from_signed", "_mm512_cvtepi32_ps(a)"),
+    ("all_bits", "_mm512_set1_epi32(a as i32)"),
+    ("and", "_mm512_and_si512(a, b)"),
+    ("or", "_mm512_or_si512(a, b)"),
+    ("xor", "_mm512_xor_si512(a, b)"),
+    ("shift_left", "_mm512_sll_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("shift_right", "_mm512_srl_epi32(a, _mm_cvtsi32_si128(b as i32))"),
+    ("wrapping_add", "_mm512_add_epi32(a, b)"),
+    ("wrapping_sub", "_mm512_sub_epi32(a, b)"),
+    ("dot_pairs", "_mm512_add_epi32(c, _mm512_madd_epi16(a, b))"),
+];
+
+/// Rust: operations of sixteen lanes.
+const ON_16: &[(&str, &str)] = &[
+    ("from_halves", "_mm512_cvtph_ps(_mm256_loadu_si256(a.as_ptr().cast()))"),
+    ("from_bytes", "_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(a.as_ptr().cast())))"),
+    ("from_pairs", "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256(a.as_ptr().cast())))"),
+    ("mul_add", "_mm512_fmadd_ps(a, b, c)"),
+    ("max_magnitude", "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)))"),
+    ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), d, c)"),
+    ("flush", "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(a), _mm512_set1_ps(super::TINY)), a)"),
+    ("dot_quads", "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), _mm512_set1_epi16(1)))"),
+];
+
+/// Rust: dot products of AVX-512 VNNI.
+const VNNI_4: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)"),
+];
+
+/// Rust: dot products of AVX-512 VNNI.
+const VNNI_8: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)"),
+];
+
+/// Rust: dot products of AVX-512 VNNI.
+const VNNI_16: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)"),
+];
+
+/// Rust: dot products of AVX-VNNI.
+const AVX_VNNI_4: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)"),
+];
+
+/// Rust: dot products of AVX-VNNI.
+const AVX_VNNI_8: &[(&str, &str)] = &[
+    ("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"),
+    ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)"),
+];
+
+/// Rust: what every x86-64 has, in a body that other machines may share.
+pub(in crate::arch) static SSE2: [RustVector; 1] = [
+    RustVector { lanes: 4, processor: "x86_64", condition: "target_arch = \"x86_64\"", register: "__m128", integers: "__m128i", operations: &[ON_SSE2, BITS_128] },
+];
+
+/// Rust: AVX2 with FMA.
+pub(in crate::arch) static RUST_AVX2: [RustVector; 2] = [
+    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[ON_8, BITS_256] },
+    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[ON_4, BITS_128] },
+];
+
+/// Rust: AVX-512.
+pub(in crate::arch) static RUST_AVX512: [RustVector; 3] = [
+    RustVector { lanes: 16, processor: "x86_64", condition: "", register: "__m512", integers: "__m512i", operations: &[ON_16, BITS_512] },
+    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[ON_8, BITS_256] },
+    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[ON_4, BITS_128] },
+];
+
+/// Rust: AVX2 with AVX-VNNI.
+pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] = [
+    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[AVX_VNNI_8, ON_8, BITS_256] },
+    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[AVX_VNNI_4, ON_4, BITS_128] },
+];
+
+/// Rust: AVX-512 with its VNNI.
+pub(in crate::arch) static RUST_AVX512_VNNI: [RustVector; 3] = [
+    RustVector { lanes: 16, processor: "x86_64", condition: "", register: "__m512", integers: "__m512i", operations: &[VNNI_16, ON_16, BITS_512] },
+    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[VNNI_8, ON_8, BITS_256] },
+    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[VNNI_4, ON_4, BITS_128] },
+];
+

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::types::block_type;
-use crate::arch::{ByLane, RustSums};
+use super::vectors::Used;
+use crate::arch::ByLane;
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
 };
@@ -17,12 +18,10 @@ pub(super) struct Rust {
     pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
     pub(super) fused: bool,
-    /// By lanes, what intrinsics do on sums of integers.
-    pub(super) sums: &'static [RustSums],
+    /// Types and operations of vectors that the module uses.
+    pub(super) vectors: Used,
     /// What multiplies by one lane.
     pub(super) by_lane: &'static [ByLane],
-    /// The kernel's sums of integers that are vectors of these.
-    pub(super) in_vectors: BTreeSet<String>,
     /// Functions that are too long to stand wherever they are called.
     pub(super) long: BTreeSet<String>,
 }
@@ -65,9 +64,38 @@ impl Rust {
         }
     }
 
-    /// What intrinsics do on so many lanes.
-    fn sums_on(&self, lanes: usize) -> Option<&'static RustSums> {
-        self.sums.iter().find(|own| own.lanes == lanes)
+    /// The type of a value. Functions are generic over the type of vectors, `V`.
+    fn ty(&mut self, ty: Type, context: Context) -> String {
+        match (ty.scalar, context) {
+            (Scalar::F32, Context::Function) => "V".to_owned(),
+            (Scalar::U32, Context::Function) => "V::Bits".to_owned(),
+            (Scalar::U32, Context::Kernel) if ty.lanes == 1 => "u32".to_owned(),
+            (scalar, Context::Kernel) => {
+                self.vectors.lanes(ty.lanes);
+                let letter = if scalar == Scalar::F32 { 'F' } else { 'U' };
+                format!("{letter}32x{}", ty.lanes)
+            }
+        }
+    }
+
+    /// A method of the first operand.
+    fn method(&mut self, name: &'static str, args: Vec<Text>) -> Text {
+        self.vectors.operation(name);
+        method(name, args)
+    }
+
+    /// A function of the type of `lanes` numbers.
+    fn made(&mut self, name: &'static str, ty: &str, arg: &str) -> Text {
+        self.vectors.operation(name);
+        let name = if name == "all_bits" { "all" } else { name };
+        Text::atom(format!("{ty}::{name}({arg})"))
+    }
+
+    /// A function of the type of `lanes` numbers that reads them from an element on.
+    fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
+        self.vectors.operation(name);
+        let ty = self.ty(Type::f32(lanes), Context::Kernel);
+        Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
     }
 
     fn helper(&mut self, name: &'static str, args: &str) -> Text {
@@ -76,19 +104,42 @@ impl Rust {
     }
 }
 
-/// One lane of u32 is a number in kernels too, not an array of one.
+/// True if a value is a number, not a vector: the bits of one lane in a kernel.
 fn is_number(ty: Type, context: Context) -> bool {
-    context == Context::Function || ty == Type { scalar: Scalar::U32, lanes: 1 }
+    context == Context::Kernel && ty == Type { scalar: Scalar::U32, lanes: 1 }
 }
 
 fn join(args: Vec<Text>) -> String {
     args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
 }
 
+impl Rust {
+    /// An operation on numbers: the bits of one lane.
+    fn of_numbers(&mut self, operation: LaneOp, args: Vec<Text>) -> Text {
+        use LaneOp as O;
+        match operation {
+            O::DotPairs => Text::atom(format!("super::dot_pairs_lane({})", join(args))),
+            O::DotQuads => Text::atom(format!("super::dot_quads_lane({})", join(args))),
+            O::DotUnsignedQuads => Text::atom(format!("super::dot_unsigned_quads_lane({})", join(args))),
+            O::DotEvenBytes => Text::atom(format!("super::dot_even_bytes_lane({})", join(args))),
+            O::DotOddBytes => Text::atom(format!("super::dot_odd_bytes_lane({})", join(args))),
+            O::WrappingAdd => method("wrapping_add", args),
+            O::WrappingSub => method("wrapping_sub", args),
+            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
+            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", first(args))),
+            O::And | O::Or | O::Xor => {
+                let sign = operation.sign().unwrap_or_default();
+                let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
+                Text::compound(parts.join(&format!(" {sign} ")))
+            }
+            other => unreachable!("emit: {other:?} gives no number"),
+        }
+    }
+}
+
 impl Dialect for Rust {
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
         self.doc(doc);
-        self.in_vectors.clear();
         let _ = write!(self.out, "{} fn {name}(", self.attribute);
         for (block, written) in params {
             let mutable = if *written { "mut " } else { "" };
@@ -118,145 +169,93 @@ impl Dialect for Rust {
 
     fn begin_function(&mut self, doc: &[String], name: &str, _lanes: usize, params: &[String]) {
         self.doc(doc);
-        let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
-        let _ = writeln!(self.out, "#[inline] {} fn {name}_lane({}) -> f32 {{", self.attribute, params.join(", "));
+        let params: Vec<_> = params.iter().map(|p| format!("{p}: V")).collect();
+        let attribute = match self.long.contains(name) {
+            true => format!("#[inline] {}", self.attribute),
+            false => "#[inline(always)]".to_owned(),
+        };
+        let _ = writeln!(self.out, "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{", params.join(", "));
     }
 
-    fn end_function(&mut self, name: &str, _lanes: usize, result: Text) {
+    fn end_function(&mut self, _name: &str, _lanes: usize, result: Text) {
         let _ = writeln!(self.out, "{} }}", result.text);
-        if self.long.contains(name) {
-            self.used.insert("each");
-            let _ = writeln!(
-                self.out,
-                "#[inline] {} fn {name}<const L: usize>(x: [f32; L]) -> [f32; L] {{ each(x, |x| {name}_lane(x)) }}",
-                self.attribute
-            );
-        }
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
-        let helper = match from.element {
+        let name = match from.element {
             Element::F16 => "halves",
-            Element::I8 => "small_integers",
-            Element::I8Pair => self.sums_on(lanes).map_or("pairs_of_bytes", |own| own.load),
+            Element::I8 => "bytes",
+            Element::I8Pair => "pairs_of_bytes",
             _ if from.bytes => "weights",
             _ => "load",
         };
-        self.helper(helper, &format!("{}, {offset}", from.name))
+        self.read(name, lanes, (from, offset))
     }
 
-    fn splat(&mut self, from: &Block, offset: usize, _lanes: usize) -> Text {
-        self.helper(if from.bytes { "splat_weight" } else { "splat" }, &format!("{}, {offset}", from.name))
+    fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        self.read(if from.bytes { "splat_weight" } else { "splat" }, lanes, (from, offset))
     }
 
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
         let value = f32::from_bits(bits);
         let text = match ty.scalar {
             // a count rather than a mask
-            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}u32"),
-            Scalar::U32 => format!("{bits:#x}u32"),
-            Scalar::F32 if value.is_finite() => format!("{}f32", decimal(value)),
+            Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}"),
+            Scalar::U32 => format!("{bits:#x}"),
+            Scalar::F32 if value.is_finite() => decimal(value),
             Scalar::F32 => format!("f32::from_bits({bits:#x})"),
         };
-        match is_number(ty, context) {
-            true if text.starts_with('-') => Text::compound(text),
-            true => Text::number(text),
-            false => Text::atom(format!("[{text}; {}]", ty.lanes)),
+        if is_number(ty, context) {
+            return Text::number(format!("{text}u32"));
         }
+        let name = if ty.scalar == Scalar::F32 { "all" } else { "all_bits" };
+        let ty = self.ty(ty, context);
+        self.made(name, &ty, &text)
     }
 
     fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
         use LaneOp as O;
-        if context == Context::Kernel && ty.lanes == 1 {
-            match operation {
-                O::ToBits => return self.helper("to_bits_of_one", &join(args)),
-                O::FromBits => return Text::atom(format!("[f32::from_bits({})]", join(args))),
-                O::FromSigned => return Text::atom(format!("[{} as i32 as f32]", first(args))),
-                _ => {}
-            }
-        }
         assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
-        if !is_number(ty, context) {
-            if let Some(own) = ByLane::of(self.by_lane, operation) {
-                self.used.insert(own.rust);
-                let lane = match operation {
-                    O::DotApart(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
-                    _ => operation.lane().unwrap_or_default().to_string(),
-                };
-                return Text::atom(format!("{}::<{lane}>({})", own.rust, join(args)));
-            }
-            match (operation, self.sums_on(ty.lanes)) {
-                (O::DotPairs, Some(own)) => return self.helper(own.dot_pairs, &join(args)),
-                (O::DotQuads | O::DotUnsignedQuads, Some(own)) => return self.helper(own.dot_quads, &join(args)),
-                (O::WrappingAdd, Some(own)) => return self.helper(own.add, &join(args)),
-                (O::FromSigned, Some(own)) => {
-                    let sum = join(args);
-                    let sum = if self.in_vectors.contains(&sum) { sum } else { self.helper(own.begin, &sum).text };
-                    return self.helper(own.from_signed, &sum);
-                }
-                _ => {}
-            }
-            let by = if let O::ShiftLeft(by) = operation { format!(", {by}") } else { String::new() };
-            return self.helper(function_name(operation), &format!("{}{by}", join(args)));
+        if is_number(ty, context) && operation != O::ToBits {
+            return self.of_numbers(operation, args);
         }
+        if let Some(own) = ByLane::of(self.by_lane, operation) {
+            self.used.insert(own.rust);
+            let lane = match operation {
+                O::DotApart(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
+                _ => operation.lane().unwrap_or_default().to_string(),
+            };
+            return Text::atom(format!("{}::<{lane}>({})", own.rust, join(args)));
+        }
+        let name = match operation {
+            O::WrappingSub => "wrapping_sub",
+            O::ShiftRight(_) => "shift_right",
+            other => function_name(other),
+        };
         match operation {
-            O::MulAdd => self.helper("mul_add_lane", &join(args)),
-            O::Max => self.helper("max_lane", &join(args)),
-            O::Min => self.helper("min_lane", &join(args)),
-            O::MaxMagnitude => self.helper("max_magnitude_lane", &join(args)),
-            O::SelectLess => {
-                // parentheses around the whole of a block would be a warning
-                let part = |(i, arg): (usize, Text)| if i < 2 { arg.operand() } else { arg.text };
-                let mut parts = args.into_iter().enumerate().map(part);
-                let mut next = || parts.next().unwrap_or_default();
-                Text::compound(format!("if {} < {} {{ {} }} else {{ {} }}", next(), next(), next(), next()))
+            O::FromBits | O::FromSigned => {
+                let ty = self.ty(ty, context);
+                self.made(name, &ty, &join(args))
             }
-            O::Flush | O::FromSigned => unreachable!("emit: that stands in kernels only"),
-            O::DotPairs => self.helper("dot_pairs_lane", &join(args)),
-            O::DotQuads => self.helper("dot_quads_lane", &join(args)),
-            O::DotUnsignedQuads => self.helper("dot_unsigned_quads_lane", &join(args)),
-            O::DotApart(_) | O::DotQuadsOf(_) => unreachable!("emit: that is of several lanes"),
-            O::DotEvenBytes => self.helper("dot_even_bytes_lane", &join(args)),
-            O::DotOddBytes => self.helper("dot_odd_bytes_lane", &join(args)),
-            O::ToBits => method("to_bits", args),
-            O::FromBits => Text::atom(format!("f32::from_bits({})", join(args))),
-            O::WrappingAdd => method("wrapping_add", args),
-            O::WrappingSub => method("wrapping_sub", args),
-            O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),
-            O::ShiftRight(n) => Text::compound(format!("{} >> {n}", first(args))),
-            O::Add | O::Sub | O::Mul | O::Div | O::And | O::Or | O::Xor => {
-                let sign = operation.sign().unwrap_or_default();
-                let parts: Vec<_> = args.into_iter().map(Text::operand).collect();
-                let text = parts.join(&format!(" {sign} "));
-                if matches!(sign, "*" | "/") { Text::product(text) } else { Text::compound(text) }
+            O::ShiftLeft(by) | O::ShiftRight(by) => {
+                let args = args.into_iter().chain([Text::number(by.to_string())]).collect();
+                self.method(name, args)
             }
+            O::DotPairs | O::DotQuads | O::DotUnsignedQuads => {
+                self.vectors.dot(name, ty.lanes);
+                method(name, args)
+            }
+            _ => self.method(name, args),
         }
     }
 
     fn call(&mut self, function: &str, _lanes: usize, args: Vec<Text>) -> Text {
-        match self.long.contains(function) {
-            true => Text::atom(format!("{function}({})", join(args))),
-            false => self.helper("each", &format!("{}, |x| {function}_lane(x)", join(args))),
-        }
+        Text::atom(format!("{function}({})", join(args)))
     }
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
-        // sums of integers
-        if let Some(own) = self.sums_on(ty.lanes).filter(|_| mutable && ty.scalar == Scalar::U32) {
-            self.used.insert(own.begin);
-            self.in_vectors.insert(name.to_owned());
-            let _ = writeln!(self.out, "let mut {name} = {}({});", own.begin, value.text);
-            return;
-        }
         let mutable = if mutable { "mut " } else { "" };
-        let scalar = match ty.scalar {
-            Scalar::F32 => "f32",
-            Scalar::U32 => "u32",
-        };
-        let ty = match is_number(ty, context) {
-            true => scalar.to_string(),
-            false => format!("[{scalar}; {}]", ty.lanes),
-        };
+        let ty = self.ty(ty, context);
         let _ = writeln!(self.out, "let {mutable}{name}: {ty} = {};", value.text);
     }
 
@@ -271,12 +270,14 @@ impl Dialect for Rust {
             Element::Bool => "store_bool",
             _ => "store",
         };
-        self.used.insert(helper);
         if helper != "store" {
+            self.used.insert(helper);
             let _ = writeln!(self.out, "{helper}({}, {offset}, {});", to.name, value.text);
             return;
         }
-        let _ = writeln!(self.out, "store::<{lanes}, {}>({}, {offset}, {});", to.len, to.name, value.text);
+        self.vectors.operation("store");
+        self.vectors.lanes(lanes);
+        let _ = writeln!(self.out, "{}.store::<{offset}, {}>({});", value.text, to.len, to.name);
     }
 
     fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text {

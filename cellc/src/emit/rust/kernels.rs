@@ -6,8 +6,9 @@ use std::fmt::Write;
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
 use super::types::{attribute, cfg, none_of};
+use super::vectors::{self, Used};
 use super::{RustFile, lanes, tuple, unroll};
-use crate::arch::{GENERIC, Isa};
+use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
 use crate::emit::elements::spelling;
@@ -24,9 +25,34 @@ const MODULE: [&str; 11] =
 /// How many loops a copy may have: more than any has.
 const DEEPEST: usize = 24;
 
+/// A module of kernels, without the types of its vectors: what these have to do depends on all modules of the file.
+pub(super) struct Module {
+    /// Attributes and name.
+    head: String,
+    /// Functions.
+    text: String,
+    vectors: Used,
+    isa: &'static Isa,
+    fused_by: Option<&'static Isa>,
+    /// Items behind the module.
+    after: String,
+}
+
+/// Modules, after the traits and macros that they share.
+pub(super) fn modules(modules: &[Module], arch: &Arch) -> String {
+    let mut all = Used::default();
+    modules.iter().for_each(|module| all.merge(&module.vectors));
+    let text = |module: &Module| {
+        let types = vectors::types(&module.vectors, &all, (module.isa, module.fused_by), arch, &module.text);
+        format!("{} {{\n{types}{}}}\n{}", module.head, module.text, module.after)
+    };
+    let text: String = modules.iter().map(text).collect();
+    vectors::shared(&all, &text) + &text
+}
+
 impl RustFile<'_> {
     /// The module of an instruction set.
-    pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> String {
+    pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> Module {
         let Spelled { isa, fused_by, body } = *spelled;
         let unrolled = unroll::unrolled(body.body);
         let body = BodyRef { program: body.program, body: &unrolled };
@@ -40,7 +66,7 @@ impl RustFile<'_> {
     }
 
     /// What packs weights at run time.
-    pub(super) fn pack_module(&self) -> String {
+    pub(super) fn pack_module(&self) -> Module {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
         // any function calls it
@@ -49,10 +75,10 @@ impl RustFile<'_> {
         let of_others = self.interface.block_len > 0 || self.cuts_outputs();
         let mut module = module;
         if self.packed.run_time.len() > 1 && !of_others {
-            module += &self.item("cut");
+            module.after += &self.item("cut");
         }
         if self.packed.run_time_pairs > 0 {
-            module += &self.item("cut_pairs");
+            module.after += &self.item("cut_pairs");
         }
         module
     }
@@ -64,10 +90,10 @@ impl RustFile<'_> {
         (isa, fused_by): (&'static Isa, Option<&'static Isa>),
         body: BodyRef<'_>,
         run: &dyn Fn(&Shared) -> String,
-    ) -> String {
+    ) -> Module {
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = lanes::names().chain(MODULE).chain(pool).collect();
-        let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "_lane" };
+        let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
         let shared = Shared::new(body, &taken, self.interface, self.is_baked());
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
@@ -77,17 +103,15 @@ impl RustFile<'_> {
             attribute: attribute(isa, fused_by),
             used: BTreeSet::new(),
             fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
-            sums: isa.rust_sums,
+            vectors: Used::default(),
             by_lane: isa.by_lane,
-            in_vectors: BTreeSet::new(),
             long: long.map(|(_, name)| name.clone()).collect(),
         };
         shared.all_kernels(body, &mut dialect);
         shared.all_functions(body, &mut dialect);
-        let mut out = format!("{head} {{\n{}{}", run(&shared), dialect.out);
-        lanes::write(&mut out, &dialect.used, (isa, fused_by), &dialect.attribute, self.program.alignment);
-        out.push_str("}\n");
-        out
+        let mut text = run(&shared) + &dialect.out;
+        lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute, self.program.alignment);
+        Module { head: head.to_owned(), text, vectors: dialect.vectors, isa, fused_by, after: String::new() }
     }
 
     /// The function that calls the kernel that packs.

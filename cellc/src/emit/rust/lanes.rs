@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use crate::arch::{self, Isa};
-use crate::emit::text::{filled, part, parts};
+use crate::emit::text::{filled, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 
@@ -35,14 +35,8 @@ pub(super) fn write(
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
     for (name, own) in parts(isa.rust_functions).chain(parts(ROWS)).chain(parts(LANES)) {
-        let in_others = name.ends_with("_lane") || name.starts_with("lanes_");
-        if used.contains(name) || in_others && text.contains(name) || name == "Pairs" && text.contains(".pairs(") {
-            text.push_str(match name {
-                "half_lane" if !isa.rust_half.is_empty() => part(LANES, "half_lane_intrinsic"),
-                "mul_add_lane" if !isa.rust_mul_add_where.is_empty() => part(LANES, "mul_add_lane_or_in_software"),
-                "mul_add_lane" if fused_by.is_some() => part(LANES, "mul_add_lane_where_fused"),
-                _ => own,
-            });
+        if used.contains(name) {
+            text.push_str(own);
         }
     }
     let words = [
@@ -52,7 +46,6 @@ pub(super) fn write(
         ("INTRINSIC", fused_by.unwrap_or(isa).rust_mul_add),
         ("IS_SPELLED", isa.rust_mul_add_where),
         ("IS_FUSED", fused_by.and_then(Isa::condition).map_or("", |condition| condition.rust)),
-        ("HALF", isa.rust_half),
     ];
     module.push_str(&filled(&text, &words));
 }

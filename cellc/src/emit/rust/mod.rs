@@ -12,6 +12,7 @@ mod steps;
 mod surface;
 mod types;
 mod unroll;
+mod vectors;
 
 use std::ops::Deref;
 
@@ -48,8 +49,9 @@ impl RustFile<'_> {
             0 => {}
             _ => out.push_str(&self.item("weights")),
         }
-        out.extend(self.bodies().map(|body| self.body_module(&body)));
-        out
+        let packing = (!self.is_baked()).then(|| self.pack_module());
+        let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
+        out + &kernels::modules(&all, self.options.arch)
     }
 
     /// Under which an instruction set is there: the baseline, where none takes its place.

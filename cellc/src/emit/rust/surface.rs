@@ -39,7 +39,7 @@ impl RustFile<'_> {
                         .map(|question| question.rust_functions)
                         .collect::<String>()
             }
-            "packed" => self.item(name) + &self.pack_module(),
+            "packed" => self.item(name),
             "state" => self.item(name) + &cut(has_block),
             "pool" => pool::items(&cut(self.cuts_outputs() && !has_block), self.options.arch.apart),
             _ => self.item(name),

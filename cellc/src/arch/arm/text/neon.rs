@@ -1,8 +1,9 @@
-//: dot_quads_4
-/// Adds the products of the bytes of a with those of b, each with a sign. No byte is -128: two products are 16 bits.
+//: dot_apart_4
+/// Adds the products of the first half of all halves of a with one half of b, and those of the second half with another: 16 bits each, with a sign.
+#[inline]
 #[attribute]
-fn dot_quads_4(a: [u32; 4], b: [u32; 4], sum: core::arch::aarch64::int32x4_t) -> core::arch::aarch64::int32x4_t {
-    let (a, b) = (core::arch::aarch64::vreinterpretq_s8_u32(lanes_4(a)), core::arch::aarch64::vreinterpretq_s8_u32(lanes_4(b)));
-    let first = core::arch::aarch64::vmull_s8(core::arch::aarch64::vget_low_s8(a), core::arch::aarch64::vget_low_s8(b));
-    core::arch::aarch64::vpadalq_s16(sum, core::arch::aarch64::vpaddq_s16(first, core::arch::aarch64::vmull_high_s8(a, b)))
+fn dot_apart_4<const LOW: i32, const HIGH: i32>(a: U32x4, b: U32x4, sum: U32x4) -> U32x4 {
+    let (a, b, sum) = (vreinterpretq_s16_u32(a.0), vreinterpretq_s16_u32(b.0), vreinterpretq_s32_u32(sum.0));
+    let sum = vmlal_laneq_s16::<LOW>(sum, vget_low_s16(a), b);
+    U32x4(vreinterpretq_u32_s32(vmlal_high_laneq_s16::<HIGH>(sum, a, b)))
 }

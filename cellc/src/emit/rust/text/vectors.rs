@@ -1,0 +1,123 @@
+//: part_of
+/// `LEN` elements from element `AT` on: a part that is not inside does not compile.
+#[inline(always)]
+fn part_of<const AT: usize, const LEN: usize, T, const N: usize>(of: &[T; N]) -> &[T; LEN] {
+    const { assert!(AT + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { &*of.as_ptr().add(AT).cast() }
+}
+
+//: part_of_mut
+/// `LEN` elements from element `AT` on: a part that is not inside does not compile.
+#[inline(always)]
+fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T; N]) -> &mut [T; LEN] {
+    const { assert!(AT + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { &mut *of.as_mut_ptr().add(AT).cast() }
+}
+
+//: half
+/// The value of IEEE 754 binary16.
+#[allow(dead_code)]
+#[inline(always)]
+fn half(half: u16) -> f32 {
+    let bits = (u32::from(half) & 0x7fff) << 13;
+    let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
+    let other = f32::from_bits(bits + 0x3800_0000);
+    let value = if small < other { small } else { other };
+    f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)
+}
+
+//: TINY
+/// Smaller magnitudes become 0: 2^-100.
+const TINY: f32 = FLUSH_BELOW;
+
+//: dot_odd_bytes_lane
+/// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
+#[allow(dead_code)]
+#[inline]
+fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
+    dot_even_bytes_lane(a >> 8, b, sum)
+}
+
+//: dot_even_bytes_lane
+/// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
+#[allow(dead_code)]
+#[inline]
+fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i16 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(16))
+}
+
+//: dot_pairs_lane
+/// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
+#[allow(dead_code)]
+#[inline]
+fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let low = (a as i16 as i32).wrapping_mul(b as i16 as i32);
+    let high = (a as i32 >> 16).wrapping_mul(b as i32 >> 16);
+    sum.wrapping_add(low as u32).wrapping_add(high as u32)
+}
+
+//: dot_quads_lane
+/// Adds the products of the bytes of a with those of b, each with a sign.
+#[allow(dead_code)]
+#[inline]
+fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i8 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
+}
+
+//: dot_unsigned_quads_lane
+/// Adds the products of the bytes of a, with a sign, with those of b, without one.
+#[allow(dead_code)]
+#[inline]
+fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
+    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
+    let a = core::hint::black_box(a);
+    let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
+    sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
+}
+
+//: mul_add_in_software
+/// a * b + c, rounded once: the product is exact in 64 bits, and the sum is rounded to one whose last bit is 1, so that it is right once it is
+/// rounded again.
+#[allow(dead_code)]
+fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let part = sum - product;
+    let error = (product - (sum - part)) + (c - part);
+    let bits = sum.to_bits();
+    if bits % 2 == 1 || !(error < 0.0 || error > 0.0) {
+        return sum as f32;
+    }
+    let away_from_zero = (error > 0.0) == (sum > 0.0);
+    f64::from_bits(if away_from_zero { bits.wrapping_add(1) } else { bits.wrapping_sub(1) }) as f32
+}
+
+//: Pairs
+/// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
+#[allow(dead_code)]
+trait Pairs: Iterator + Sized {
+    #[inline]
+    fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
+        Paired { one: self, other: other.into_iter() }
+    }
+}
+impl<A: Iterator> Pairs for A {}
+#[allow(dead_code)]
+struct Paired<A, B> {
+    one: A,
+    other: B,
+}
+impl<A: Iterator, B: Iterator> Iterator for Paired<A, B> {
+    type Item = (A::Item, B::Item);
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.one.next(), self.other.next()) {
+            (Some(one), Some(other)) => Some((one, other)),
+            _ => None,
+        }
+    }
+}
