@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::text::FORMATTED;
 use super::weights::{Tail, weights_file};
 use super::{Contents, c, items, rust, weights};
 use crate::options::{Language, WeightsAs};
@@ -53,7 +54,7 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
 
 /// The Rust source: header comment, then the items, formatted.
 fn rust(contents: &Contents<'_>, stem: &str) -> String {
-    let items = items(contents);
+    let items = items(contents, rust::Form::Macros);
     let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = show_comments(&prettyplease::unparse(&file), &comments);
@@ -82,9 +83,6 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
 
 /// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
 const COMMENT: &str = "cellc_comment!(";
-
-/// The beginning of a line that is formatted already.
-pub(super) const FORMATTED: &str = "//|";
 
 /// Comments on lines of their own, and lines that are formatted already, become calls of [`COMMENT`], by number.
 fn hide_comments(items: &str) -> (String, Vec<&str>) {

@@ -34,6 +34,7 @@ pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;
 use names::{Field, Interface};
+use text::FORMATTED;
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {
@@ -205,12 +206,15 @@ impl<'a> Contents<'a> {
 
 /// The Rust items as tokens, the weights as one literal: what the macros expand to.
 pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
-    let tokens: TokenStream = items(contents).parse().expect("emit: generated Rust is made of tokens");
+    let tokens: TokenStream = items(contents, rust::Form::Expanded)
+        .replace(FORMATTED, "")
+        .parse()
+        .expect("emit: generated Rust is made of tokens");
     weights::fill(tokens, &contents.packed.bytes)
 }
 
-fn items(contents: &Contents<'_>) -> String {
+fn items(contents: &Contents<'_>, form: rust::Form) -> String {
     let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
-    rust::RustFile { contents, doc: &doc }.text()
+    rust::RustFile { contents, doc: &doc, form }.text()
 }

@@ -1,5 +1,8 @@
 //! Texts of generated code that never vary, but for words and lists in them: they stand in files of the language itself, in the folders `text`.
 
+/// The beginning of a line that is formatted already, and would lose its form: the body of a macro.
+pub(super) const FORMATTED: &str = "//|";
+
 /// A word of a text, and what stands there.
 pub(super) type Word = (&'static str, String);
 

@@ -194,8 +194,14 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("from_lanes", "vld1q_f32(a.as_ptr())"),
     ("from_weights", "vld1q_f32(a.map(f32::from_le_bytes).as_ptr())"),
     ("from_halves", "vld1q_f32(a.map(|a| super::half(u16::from_le_bytes(a))).as_ptr())"),
-    ("from_bytes", "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(u64::from(u32::from_le_bytes([a[0][0], a[1][0], a[2][0], a[3][0]])))))))"),
-    ("from_pairs", "{ let [[a, b], [c, d], [e, f], [g, h]] = *a; vreinterpretq_f32_s16(vmovl_s8(vcreate_s8(u64::from_le_bytes([a, b, c, d, e, f, g, h])))) }"),
+    (
+        "from_bytes",
+        "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(u64::from(u32::from_le_bytes([a[0][0], a[1][0], a[2][0], a[3][0]])))))))",
+    ),
+    (
+        "from_pairs",
+        "{ let [[a, b], [c, d], [e, f], [g, h]] = *a; vreinterpretq_f32_s16(vmovl_s8(vcreate_s8(u64::from_le_bytes([a, b, c, d, e, f, g, h])))) }",
+    ),
     ("to_lanes", "vst1q_f32(b.as_mut_ptr(), a)"),
     ("all", "vdupq_n_f32(a)"),
     ("add", "vaddq_f32(a, b)"),
@@ -205,9 +211,15 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("mul_add", "vfmaq_f32(c, a, b)"),
     ("max", "vbslq_f32(vcgtq_f32(a, b), a, b)"),
     ("min", "vbslq_f32(vcltq_f32(a, b), a, b)"),
-    ("max_magnitude", "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32(a)), vreinterpretq_u32_f32(b)))"),
+    (
+        "max_magnitude",
+        "vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(vabsq_f32(a)), vreinterpretq_u32_f32(b)))",
+    ),
     ("select_less", "vbslq_f32(vcltq_f32(a, b), c, d)"),
-    ("flush", "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::TINY))))"),
+    (
+        "flush",
+        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::TINY))))",
+    ),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),
     ("from_signed", "vcvtq_f32_s32(vreinterpretq_s32_u32(a))"),
@@ -219,7 +231,10 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("shift_right", "vshlq_u32(a, vdupq_n_s32((b as i32).wrapping_neg()))"),
     ("wrapping_add", "vaddq_u32(a, b)"),
     ("wrapping_sub", "vsubq_u32(a, b)"),
-    ("dot_pairs", "{ let (a, b) = (vreinterpretq_s16_u32(a), vreinterpretq_s16_u32(b)); let sums = vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)); vaddq_u32(c, vreinterpretq_u32_s32(sums)) }"),
+    (
+        "dot_pairs",
+        "{ let (a, b) = (vreinterpretq_s16_u32(a), vreinterpretq_s16_u32(b)); let sums = vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)); vaddq_u32(c, vreinterpretq_u32_s32(sums)) }",
+    ),
 ];
 
 /// Rust: the dot product of bytes.

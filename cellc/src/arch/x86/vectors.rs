@@ -153,12 +153,21 @@ const BITS_128: &[(&str, &str)] = &[
 const ON_SSE2: &[(&str, &str)] = &[
     ("from_halves", "_mm_loadu_ps(a.map(|a| super::half(u16::from_le_bytes(a))).as_ptr())"),
     ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
-    ("from_pairs", "{ let bytes = _mm_loadl_epi64(a.as_ptr().cast()); _mm_castsi128_ps(_mm_srai_epi16::<8>(_mm_unpacklo_epi8(bytes, bytes))) }"),
+    (
+        "from_pairs",
+        "{ let bytes = _mm_loadl_epi64(a.as_ptr().cast()); _mm_castsi128_ps(_mm_srai_epi16::<8>(_mm_unpacklo_epi8(bytes, bytes))) }",
+    ),
     ("mul_add", "_mm_add_ps(_mm_mul_ps(a, b), c)"),
-    ("max_magnitude", "{ let (a, b) = (_mm_and_si128(_mm_castps_si128(a), _mm_set1_epi32(0x7fff_ffff)), _mm_castps_si128(b)); let greater = _mm_cmpgt_epi32(a, b); _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(greater, a), _mm_andnot_si128(greater, b))) }"),
+    (
+        "max_magnitude",
+        "{ let (a, b) = (_mm_and_si128(_mm_castps_si128(a), _mm_set1_epi32(0x7fff_ffff)), _mm_castps_si128(b)); let greater = _mm_cmpgt_epi32(a, b); _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(greater, a), _mm_andnot_si128(greater, b))) }",
+    ),
     ("select_less", "{ let less = _mm_cmplt_ps(a, b); _mm_or_ps(_mm_and_ps(less, c), _mm_andnot_ps(less, d)) }"),
     ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::TINY)), a)"),
-    ("dot_quads", "{ let (a_low, a_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(a, a)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(a, a))); let (b_low, b_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(b, b)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(b, b))); let (low, high) = (_mm_castsi128_ps(_mm_madd_epi16(a_low, b_low)), _mm_castsi128_ps(_mm_madd_epi16(a_high, b_high))); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }"),
+    (
+        "dot_quads",
+        "{ let (a_low, a_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(a, a)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(a, a))); let (b_low, b_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(b, b)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(b, b))); let (low, high) = (_mm_castsi128_ps(_mm_madd_epi16(a_low, b_low)), _mm_castsi128_ps(_mm_madd_epi16(a_high, b_high))); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }",
+    ),
 ];
 
 /// Rust: operations of four lanes of AVX2 with FMA. The signs of elements go over to the weights, none of which is -128.
@@ -167,10 +176,16 @@ const ON_4: &[(&str, &str)] = &[
     ("from_bytes", "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32(a.as_ptr().cast())))"),
     ("from_pairs", "_mm_castsi128_ps(_mm_cvtepi8_epi16(_mm_loadl_epi64(a.as_ptr().cast())))"),
     ("mul_add", "_mm_fmadd_ps(a, b, c)"),
-    ("max_magnitude", "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), _mm_castps_si128(b)))"),
+    (
+        "max_magnitude",
+        "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), _mm_castps_si128(b)))",
+    ),
     ("select_less", "_mm_blendv_ps(d, c, _mm_cmplt_ps(a, b))"),
     ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::TINY)), a)"),
-    ("dot_quads", "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), _mm_set1_epi16(1)))"),
+    (
+        "dot_quads",
+        "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), _mm_set1_epi16(1)))",
+    ),
 ];
 
 /// Rust: operations of 256 bits.
@@ -205,10 +220,19 @@ const ON_8: &[(&str, &str)] = &[
     ("from_bytes", "_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(a.as_ptr().cast())))"),
     ("from_pairs", "_mm256_castsi256_ps(_mm256_cvtepi8_epi16(_mm_loadu_si128(a.as_ptr().cast())))"),
     ("mul_add", "_mm256_fmadd_ps(a, b, c)"),
-    ("max_magnitude", "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a)), _mm256_castps_si256(b)))"),
+    (
+        "max_magnitude",
+        "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a)), _mm256_castps_si256(b)))",
+    ),
     ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b))"),
-    ("flush", "_mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::TINY)), a)"),
-    ("dot_quads", "_mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b)), _mm256_set1_epi16(1)))"),
+    (
+        "flush",
+        "_mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::TINY)), a)",
+    ),
+    (
+        "dot_quads",
+        "_mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_abs_epi8(b), _mm256_sign_epi8(a, b)), _mm256_set1_epi16(1)))",
+    ),
 ];
 
 /// Rust: operations of 512 bits.
@@ -243,70 +267,143 @@ const ON_16: &[(&str, &str)] = &[
     ("from_bytes", "_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(a.as_ptr().cast())))"),
     ("from_pairs", "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256(a.as_ptr().cast())))"),
     ("mul_add", "_mm512_fmadd_ps(a, b, c)"),
-    ("max_magnitude", "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)))"),
+    (
+        "max_magnitude",
+        "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)))",
+    ),
     ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), d, c)"),
-    ("flush", "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(a), _mm512_set1_ps(super::TINY)), a)"),
-    ("dot_quads", "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), _mm512_set1_epi16(1)))"),
+    (
+        "flush",
+        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(a), _mm512_set1_ps(super::TINY)), a)",
+    ),
+    (
+        "dot_quads",
+        "_mm512_add_epi32(c, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8(b), _mm512_mask_sub_epi8(a, _mm512_movepi8_mask(b), _mm512_setzero_si512(), a)), _mm512_set1_epi16(1)))",
+    ),
 ];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_4: &[(&str, &str)] = &[
-    ("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"),
-    ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)"),
-];
+const VNNI_4: &[(&str, &str)] =
+    &[("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)")];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_8: &[(&str, &str)] = &[
-    ("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"),
-    ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)"),
-];
+const VNNI_8: &[(&str, &str)] =
+    &[("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)")];
 
 /// Rust: dot products of AVX-512 VNNI.
-const VNNI_16: &[(&str, &str)] = &[
-    ("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"),
-    ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)"),
-];
+const VNNI_16: &[(&str, &str)] =
+    &[("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)")];
 
 /// Rust: dot products of AVX-VNNI.
-const AVX_VNNI_4: &[(&str, &str)] = &[
-    ("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"),
-    ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)"),
-];
+const AVX_VNNI_4: &[(&str, &str)] =
+    &[("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)")];
 
 /// Rust: dot products of AVX-VNNI.
-const AVX_VNNI_8: &[(&str, &str)] = &[
-    ("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"),
-    ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)"),
-];
+const AVX_VNNI_8: &[(&str, &str)] =
+    &[("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)")];
 
 /// Rust: what every x86-64 has, in a body that other machines may share.
-pub(in crate::arch) static SSE2: [RustVector; 1] = [
-    RustVector { lanes: 4, processor: "x86_64", condition: "target_arch = \"x86_64\"", register: "__m128", integers: "__m128i", operations: &[ON_SSE2, BITS_128] },
-];
+pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
+    lanes: 4,
+    processor: "x86_64",
+    condition: "target_arch = \"x86_64\"",
+    register: "__m128",
+    integers: "__m128i",
+    operations: &[ON_SSE2, BITS_128],
+}];
 
 /// Rust: AVX2 with FMA.
 pub(in crate::arch) static RUST_AVX2: [RustVector; 2] = [
-    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[ON_8, BITS_256] },
-    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[ON_4, BITS_128] },
+    RustVector {
+        lanes: 8,
+        processor: "x86_64",
+        condition: "",
+        register: "__m256",
+        integers: "__m256i",
+        operations: &[ON_8, BITS_256],
+    },
+    RustVector {
+        lanes: 4,
+        processor: "x86_64",
+        condition: "",
+        register: "__m128",
+        integers: "__m128i",
+        operations: &[ON_4, BITS_128],
+    },
 ];
 
 /// Rust: AVX-512.
 pub(in crate::arch) static RUST_AVX512: [RustVector; 3] = [
-    RustVector { lanes: 16, processor: "x86_64", condition: "", register: "__m512", integers: "__m512i", operations: &[ON_16, BITS_512] },
-    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[ON_8, BITS_256] },
-    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[ON_4, BITS_128] },
+    RustVector {
+        lanes: 16,
+        processor: "x86_64",
+        condition: "",
+        register: "__m512",
+        integers: "__m512i",
+        operations: &[ON_16, BITS_512],
+    },
+    RustVector {
+        lanes: 8,
+        processor: "x86_64",
+        condition: "",
+        register: "__m256",
+        integers: "__m256i",
+        operations: &[ON_8, BITS_256],
+    },
+    RustVector {
+        lanes: 4,
+        processor: "x86_64",
+        condition: "",
+        register: "__m128",
+        integers: "__m128i",
+        operations: &[ON_4, BITS_128],
+    },
 ];
 
 /// Rust: AVX2 with AVX-VNNI.
 pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] = [
-    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[AVX_VNNI_8, ON_8, BITS_256] },
-    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[AVX_VNNI_4, ON_4, BITS_128] },
+    RustVector {
+        lanes: 8,
+        processor: "x86_64",
+        condition: "",
+        register: "__m256",
+        integers: "__m256i",
+        operations: &[AVX_VNNI_8, ON_8, BITS_256],
+    },
+    RustVector {
+        lanes: 4,
+        processor: "x86_64",
+        condition: "",
+        register: "__m128",
+        integers: "__m128i",
+        operations: &[AVX_VNNI_4, ON_4, BITS_128],
+    },
 ];
 
 /// Rust: AVX-512 with its VNNI.
 pub(in crate::arch) static RUST_AVX512_VNNI: [RustVector; 3] = [
-    RustVector { lanes: 16, processor: "x86_64", condition: "", register: "__m512", integers: "__m512i", operations: &[VNNI_16, ON_16, BITS_512] },
-    RustVector { lanes: 8, processor: "x86_64", condition: "", register: "__m256", integers: "__m256i", operations: &[VNNI_8, ON_8, BITS_256] },
-    RustVector { lanes: 4, processor: "x86_64", condition: "", register: "__m128", integers: "__m128i", operations: &[VNNI_4, ON_4, BITS_128] },
+    RustVector {
+        lanes: 16,
+        processor: "x86_64",
+        condition: "",
+        register: "__m512",
+        integers: "__m512i",
+        operations: &[VNNI_16, ON_16, BITS_512],
+    },
+    RustVector {
+        lanes: 8,
+        processor: "x86_64",
+        condition: "",
+        register: "__m256",
+        integers: "__m256i",
+        operations: &[VNNI_8, ON_8, BITS_256],
+    },
+    RustVector {
+        lanes: 4,
+        processor: "x86_64",
+        condition: "",
+        register: "__m128",
+        integers: "__m128i",
+        operations: &[VNNI_4, ON_4, BITS_128],
+    },
 ];
-

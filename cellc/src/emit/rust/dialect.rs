@@ -174,7 +174,8 @@ impl Dialect for Rust {
             true => format!("#[inline] {}", self.attribute),
             false => "#[inline(always)]".to_owned(),
         };
-        let _ = writeln!(self.out, "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{", params.join(", "));
+        let _ =
+            writeln!(self.out, "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{", params.join(", "));
     }
 
     fn end_function(&mut self, _name: &str, _lanes: usize, result: Text) {

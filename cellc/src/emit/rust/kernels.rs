@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
 use super::types::{attribute, cfg, none_of};
-use super::vectors::{self, Used};
+use super::vectors::{self, Form, Types, Used};
 use super::{RustFile, lanes, tuple, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
@@ -39,15 +39,16 @@ pub(super) struct Module {
 }
 
 /// Modules, after the traits and macros that they share.
-pub(super) fn modules(modules: &[Module], arch: &Arch) -> String {
+pub(super) fn modules(modules: &[Module], arch: &Arch, form: Form) -> String {
     let mut all = Used::default();
     modules.iter().for_each(|module| all.merge(&module.vectors));
     let text = |module: &Module| {
-        let types = vectors::types(&module.vectors, &all, (module.isa, module.fused_by), arch, &module.text);
-        format!("{} {{\n{types}{}}}\n{}", module.head, module.text, module.after)
+        let Module { head, text, vectors: own, isa, fused_by, after } = module;
+        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form }.text(text);
+        format!("{head} {{\n{types}{text}}}\n{after}")
     };
     let text: String = modules.iter().map(text).collect();
-    vectors::shared(&all, &text) + &text
+    vectors::shared(&all, &text, form) + &text
 }
 
 impl RustFile<'_> {

@@ -19,6 +19,7 @@ use std::ops::Deref;
 use super::Contents;
 use crate::arch::Isa;
 use types::cfg;
+pub(super) use vectors::Form;
 
 /// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
@@ -28,6 +29,7 @@ pub(super) struct RustFile<'a> {
     pub(super) contents: &'a Contents<'a>,
     /// Doc comment of the type.
     pub(super) doc: &'a [String],
+    pub(super) form: Form,
 }
 
 impl<'a> Deref for RustFile<'a> {
@@ -51,7 +53,7 @@ impl RustFile<'_> {
         }
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
-        out + &kernels::modules(&all, self.options.arch)
+        out + &kernels::modules(&all, self.options.arch, self.form)
     }
 
     /// Under which an instruction set is there: the baseline, where none takes its place.

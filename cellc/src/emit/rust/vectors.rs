@@ -6,10 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::types::none_of;
 use crate::arch::{Arch, Isa, RustVector};
-use crate::emit::files::FORMATTED;
-use crate::emit::text::{filled, parts};
+use crate::emit::text::{FORMATTED, filled, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 
@@ -98,6 +96,22 @@ enum Shape {
     Provided,
 }
 
+/// What a vector is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Register,
+    Array,
+    Number,
+}
+
+/// How types are written: by macros of the file, or as those would expand, where a macro of the user's crate hands the text on. In a crate that
+/// forbids `unsafe` code, what another crate's macro expands to may hold it, but no macro of the crate itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::emit) enum Form {
+    Macros,
+    Expanded,
+}
+
 struct Operation {
     name: &'static str,
     of: Of,
@@ -116,7 +130,12 @@ const fn operation(name: &'static str, of: Of, shape: Shape, doc: &'static str, 
 }
 
 /// An operation that has one body for all types.
-const fn provided(name: &'static str, needs: &'static [&'static str], doc: &'static str, lane: &'static str) -> Operation {
+const fn provided(
+    name: &'static str,
+    needs: &'static [&'static str],
+    doc: &'static str,
+    lane: &'static str,
+) -> Operation {
     Operation { name, of: Of::Vector, shape: Shape::Provided, doc, lane, needs }
 }
 
@@ -201,7 +220,13 @@ const OPERATIONS: &[Operation] = &[
         "if a.to_bits() & 0x7fff_ffff > b.to_bits() { f32::from_bits(a.to_bits() & 0x7fff_ffff) } else { b }",
     ),
     operation("select_less", Vector, Lanes(4), "`c` where `self < b`, else `d`.", "if a < b { c } else { d }"),
-    operation("flush", Vector, Lanes(1), "0 where the magnitude is below 2^-100.", "if a.abs() < super::TINY { 0.0 } else { a }"),
+    operation(
+        "flush",
+        Vector,
+        Lanes(1),
+        "0 where the magnitude is below 2^-100.",
+        "if a.abs() < super::TINY { 0.0 } else { a }",
+    ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
     operation("from_signed", Vector, OfBits, "The numbers in two's complement, rounded to f32.", "a as i32 as f32"),
@@ -251,6 +276,14 @@ impl Operation {
         }
     }
 
+    fn of(&self, kind: Kind) -> String {
+        match kind {
+            Kind::Register => self.of_register(),
+            Kind::Array => self.of_array(),
+            Kind::Number => self.of_number(),
+        }
+    }
+
     /// The method of a register, whose expression is a parameter of the macro.
     fn of_register(&self) -> String {
         let body = match self.shape {
@@ -268,7 +301,11 @@ impl Operation {
             Shape::OfBits => "let $a = bits.0; Self(unsafe { $NAME })".to_owned(),
             Shape::Provided => return String::new(),
         };
-        format!("            #[inline(always)]\n            {} {{ {} }}\n", self.head("$lanes"), body.replace("$NAME", &format!("${}", self.name)))
+        format!(
+            "            #[inline(always)]\n            {} {{ {} }}\n",
+            self.head("$lanes"),
+            body.replace("$NAME", &format!("${}", self.name))
+        )
     }
 
     /// The method of an array, lane by lane.
@@ -276,7 +313,9 @@ impl Operation {
         let lane = self.lane;
         let zero = if self.of == Of::Bits { "[0; $lanes]" } else { "[0.0; $lanes]" };
         let into = |from: &str, out: &str, zero: &str| {
-            format!("let mut lanes = {zero}; for (lane, a) in lanes.iter_mut().pairs({from}) {{ let a = *a; *lane = {lane}; }} {out}(lanes)")
+            format!(
+                "let mut lanes = {zero}; for (lane, a) in lanes.iter_mut().pairs({from}) {{ let a = *a; *lane = {lane}; }} {out}(lanes)"
+            )
         };
         let body = match self.shape {
             Shape::From("f32") => "Self(*from)".to_owned(),
@@ -346,7 +385,7 @@ impl Operation {
 }
 
 /// The traits and macros that the modules of a file share.
-pub(super) fn shared(used: &Used, text: &str) -> String {
+pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
     if used.operations.is_empty() && used.lanes.is_empty() {
         return String::new();
     }
@@ -355,21 +394,23 @@ pub(super) fn shared(used: &Used, text: &str) -> String {
     let declared = |of| used.operations(of).map(Operation::declared).collect::<String>();
     let mut out = String::new();
     let vector = declared(Of::Vector);
-    let _ = write!(out, "/// `L` numbers, and what kernels compute of them.\ntrait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n");
+    let _ = write!(
+        out,
+        "/// `L` numbers, and what kernels compute of them.\ntrait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
+    );
     if has_bits {
-        let _ = write!(out, "/// The bits of `L` numbers.\ntrait Bits<const L: usize>: Copy {{ {} }}\n", declared(Of::Bits));
+        let _ = write!(
+            out,
+            "/// The bits of `L` numbers.\ntrait Bits<const L: usize>: Copy {{ {} }}\n",
+            declared(Of::Bits)
+        );
     }
-    if text.contains("register!(") {
-        out.push_str(&formatted(&register(used, has_bits)));
+    if form == Form::Macros {
+        let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
+        out.extend(macros.iter().filter(|(call, _)| text.contains(call)).map(|(_, text)| formatted(&text(used))));
     }
-    if text.contains("array!(") {
-        out.push_str(&formatted(&array(used, has_bits)));
-    }
-    if text.contains("number!(") {
-        out.push_str(&formatted(&number(used, has_bits)));
-        if has_bits {
-            out.push_str(&u32_bits(used));
-        }
+    if has_bits && used.lanes.contains(&1) {
+        out.push_str(&u32_bits(used));
     }
     let tiny = decimal(FLUSH_BELOW);
     for (name, part) in parts(SHARED) {
@@ -431,21 +472,32 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
     format!("        #[allow(unused_unsafe)]\n        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
 }
 
-fn register(used: &Used, has_bits: bool) -> String {
-    let methods = |of| used.operations(of).map(Operation::of_register).collect::<String>();
+/// The types and implementations that a macro makes, but for dot products, with the parameters of the macro.
+fn body(used: &Used, kind: Kind) -> String {
+    let methods = |of| used.operations(of).map(|operation| operation.of(kind)).collect::<String>();
+    let has_bits = used.has_bits();
+    let (fields, integers, lanes, bits) = match kind {
+        Kind::Register => ("$register", "$integers", "$lanes", "$bits"),
+        Kind::Array => ("[f32; $lanes]", "[u32; $lanes]", "$lanes", "$bits"),
+        Kind::Number => ("f32", "u32", "1", "u32"),
+    };
+    let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
+    let mut body = format!("        #[derive(Clone, Copy)]\n        struct $vector({fields});\n");
+    body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
+    if has_bits && kind != Kind::Number {
+        let _ = write!(body, "        #[derive(Clone, Copy)]\n        struct $bits({integers});\n");
+        body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
+    }
+    body
+}
+
+fn register(used: &Used) -> String {
     let parameters = |of| -> String {
         let own = used.operations(of).filter(|operation| operation.shape != Shape::Provided);
         own.map(|operation| format!(",\n     {0}: ${0}:expr", operation.name)).collect()
     };
-    let (mut declared, mut parameters) = (String::from("$vector:ident($register:ty)"), parameters(Of::Vector) + &parameters(Of::Bits));
-    let mut body = String::from("        #[derive(Clone, Copy)]\n        struct $vector($register);\n");
-    let bits = if has_bits { "            type Bits = $bits;\n" } else { "" };
-    body += &implementation(Of::Vector, "$lanes", &(bits.to_owned() + &methods(Of::Vector)));
-    if has_bits {
-        declared += ", $bits:ident($integers:ty)";
-        body += "        #[derive(Clone, Copy)]\n        struct $bits($integers);\n";
-        body += &implementation(Of::Bits, "$lanes", &methods(Of::Bits));
-    }
+    let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
+    let (mut parameters, mut body) = (parameters(Of::Vector) + &parameters(Of::Bits), body(used, Kind::Register));
     if !used.dots.is_empty() {
         let _ = write!(parameters, "\n     {DOT_PARAMETERS}");
         body += DOTS_OF_REGISTER;
@@ -454,7 +506,7 @@ fn register(used: &Used, has_bits: bool) -> String {
         "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands.
 #[allow(unused_macros)]
 macro_rules! register {{
-    ({declared}, $lanes:literal, |$a:ident, $b:ident, $c:ident, $d:ident|{parameters}) => {{
+    ($vector:ident($register:ty){bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident, $d:ident|{parameters}) => {{
         // SAFETY, of every expression: functions with the features of its instructions alone use the type, and an `Isa` lets them be
         // called only where the processor has these; memory is read and written inside an array of lanes
 {body}    }};
@@ -463,17 +515,9 @@ macro_rules! register {{
     )
 }
 
-fn array(used: &Used, has_bits: bool) -> String {
-    let methods = |of| used.operations(of).map(Operation::of_array).collect::<String>();
-    let (mut declared, mut parameters) = ("$vector:ident", String::new());
-    let mut body = String::from("        #[derive(Clone, Copy)]\n        struct $vector([f32; $lanes]);\n");
-    let bits = if has_bits { "            type Bits = $bits;\n" } else { "" };
-    body += &implementation(Of::Vector, "$lanes", &(bits.to_owned() + &methods(Of::Vector)));
-    if has_bits {
-        declared = "$vector:ident, $bits:ident";
-        body += "        #[derive(Clone, Copy)]\n        struct $bits([u32; $lanes]);\n";
-        body += &implementation(Of::Bits, "$lanes", &methods(Of::Bits));
-    }
+fn array(used: &Used) -> String {
+    let bits = if used.has_bits() { ", $bits:ident" } else { "" };
+    let (mut parameters, mut body) = (String::new(), body(used, Kind::Array));
     if !used.dots.is_empty() {
         parameters = format!("\n     {DOT_PARAMETERS}");
         body += DOTS_OF_ARRAY;
@@ -482,21 +526,15 @@ fn array(used: &Used, has_bits: bool) -> String {
         "/// An array of lanes as a [`Vector`].
 #[allow(unused_macros)]
 macro_rules! array {{
-    ({declared}, $lanes:literal, |$a:ident, $b:ident, $c:ident| $mul_add:expr{parameters}) => {{
-        #[allow(unused_imports)]
-        use super::Pairs;
+    ($vector:ident{bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident| $mul_add:expr{parameters}) => {{
 {body}    }};
 }}
 "
     )
-    .replace("        #[allow(unused_imports)]\n        use super::Pairs;\n", "")
 }
 
-fn number(used: &Used, has_bits: bool) -> String {
-    let methods = used.operations(Of::Vector).map(Operation::of_number).collect::<String>();
-    let bits = if has_bits { "            type Bits = u32;\n" } else { "" };
-    let mut body = String::from("        #[derive(Clone, Copy)]\n        struct $vector(f32);\n");
-    body += &implementation(Of::Vector, "1", &(bits.to_owned() + &methods));
+fn number(used: &Used) -> String {
+    let body = body(used, Kind::Number);
     format!(
         "/// A number as a [`Vector`].
 #[allow(unused_macros)]
@@ -508,78 +546,158 @@ macro_rules! number {{
     )
 }
 
+/// The types that a macro would make with these arguments.
+fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, &str)], dots: &[(&str, String)]) -> String {
+    let names = [("$vector", format!("F32x{lanes}")), ("$bits", format!("U32x{lanes}")), ("$lanes", lanes.to_string())];
+    let mut words: Vec<(&str, &str)> = names.iter().map(|(word, value)| (*word, value.as_str())).collect();
+    words.extend(arguments.iter().map(|(word, value)| (word.as_str(), *value)));
+    words.extend([("$a", "a"), ("$b", "b"), ("$c", "c"), ("$d", "d")]);
+    words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+    let mut out = filled(&body(used, kind), &words);
+    let dot_text = if kind == Kind::Register { DOTS_OF_REGISTER } else { DOTS_OF_ARRAY };
+    for (name, sum) in dots {
+        let one = dot_text.replace("$($(#[$doc])*", "").replace("})*", "}");
+        let words =
+            [("$bits", names[1].1.as_str()), ("$dot", name), ("$sum", sum), ("$a", "a"), ("$b", "b"), ("$c", "c")];
+        out += &filled(&one, &words);
+    }
+    out
+}
+
 /// The bits of one lane.
 fn u32_bits(used: &Used) -> String {
     format!("impl Bits<1> for u32 {{ {} }}\n", used.operations(Of::Bits).map(Operation::of_u32).collect::<String>())
 }
 
-/// The types of a module with this text, which uses `own`; `all` is what the file uses.
-pub(super) fn types(own: &Used, all: &Used, (isa, fused_by): (&Isa, Option<&Isa>), arch: &Arch, text: &str) -> String {
-    let mut out = String::new();
-    let mut processors: BTreeMap<&str, &str> = BTreeMap::new();
-    for lanes in &own.lanes {
-        let mut conditions = Vec::new();
-        for isa in [Some(isa), fused_by].into_iter().flatten() {
-            let row = isa.rust_vectors.iter().find(|row| row.lanes == *lanes && arch.may_be(row.processor));
-            let Some(row) = row else { continue };
-            let cfg = if row.condition.is_empty() { String::new() } else { format!("#[cfg({})]\n", row.condition) };
-            processors.insert(row.processor, row.condition);
-            out.push_str(&cfg);
-            out.push_str(&of_row(row, own, all));
-            conditions.push(row.condition);
-        }
-        if !conditions.contains(&"") {
-            let cfg = if conditions.is_empty() { String::new() } else { none_of(&conditions) + "\n" };
-            out.push_str(&of_lanes(*lanes, own, all.has_bits(), (isa, fused_by), &cfg));
-        }
-    }
-    let mut head = String::new();
-    let traits = [
-        ("Bits", all.has_bits() && !own.lanes.is_empty()),
-        ("Vector", !own.lanes.is_empty()),
-        ("Pairs", text.contains(".pairs(") || out.contains("array!(")),
-    ];
-    let traits: Vec<_> = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name).collect();
-    if !traits.is_empty() {
-        let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));
-    }
-    for (processor, condition) in processors {
-        let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
-        let _ = write!(head, "{cfg}extern crate core;\n{cfg}use self::core::arch::{processor}::*;\n");
-    }
-    head + &formatted(&out)
+/// The types of the vectors of a module.
+pub(super) struct Types<'a> {
+    /// What the module uses.
+    pub(super) own: &'a Used,
+    /// What the file uses.
+    pub(super) all: &'a Used,
+    pub(super) isa: &'a Isa,
+    /// The instruction set that runs in the module's body besides, and fuses multiply-adds.
+    pub(super) fused_by: Option<&'a Isa>,
+    pub(super) arch: &'a Arch,
+    pub(super) form: Form,
 }
 
-fn of_row(row: &RustVector, own: &Used, all: &Used) -> String {
-    let text = |name: &str| row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register));
-    let operation = |operation: &Operation| format!(",\n    {0}: {1}", operation.name, text(operation.name));
-    let operations: String = expressions(all).map(operation).collect();
-    let dots: String = own.dots(row.lanes).map(|(name, doc)| format!(";\n    /// {doc}\n    {name}: {}", text(name))).collect();
-    let RustVector { lanes, register, integers, .. } = row;
-    let bits = if all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
-    format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b, c, d|{operations}{dots});\n")
+impl Types<'_> {
+    /// What stands at the beginning of the module, whose functions are `text`.
+    pub(super) fn text(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut processors: BTreeMap<&str, &str> = BTreeMap::new();
+        for lanes in &self.own.lanes {
+            let mut conditions = Vec::new();
+            for isa in [Some(self.isa), self.fused_by].into_iter().flatten() {
+                let rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
+                let Some(row) = rows.into_iter().find(|row| row.lanes == *lanes) else { continue };
+                processors.insert(row.processor, row.condition);
+                out.push_str(&self.item(&[row.condition], |types| types.of_row(row)));
+                conditions.push(row.condition);
+            }
+            if !conditions.contains(&"") {
+                out.push_str(&self.of_lanes(*lanes, &conditions));
+            }
+        }
+        let traits = [
+            ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
+            ("Vector", !self.own.lanes.is_empty()),
+            ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
+        ];
+        let traits: Vec<_> = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name).collect();
+        let mut head = String::new();
+        if !traits.is_empty() {
+            let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));
+        }
+        for (processor, condition) in processors {
+            let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
+            let _ = write!(head, "{cfg}extern crate core;\n{cfg}use self::core::arch::{processor}::*;\n");
+        }
+        head + &formatted(&out)
+    }
+
+    /// Types under conditions; a macro's expansion is several items, which need one each.
+    fn item(&self, conditions: &[&str], text: impl Fn(&Self) -> String) -> String {
+        let cfg: String = conditions.iter().filter(|c| !c.is_empty()).map(|c| format!("#[cfg({c})]\n")).collect();
+        let text = text(self);
+        match self.form {
+            Form::Macros => cfg + &text,
+            // items of an expansion begin with these
+            Form::Expanded => text.replace("#[derive(Clone, Copy)]", &format!("{cfg}#[derive(Clone, Copy)]")).replace(
+                "#[allow(unused_unsafe)]\n        impl",
+                &format!("{cfg}#[allow(unused_unsafe)]\n        impl"),
+            ),
+        }
+    }
+
+    fn of_row(&self, row: &RustVector) -> String {
+        let text = |name: &str| row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register));
+        let RustVector { lanes, register, integers, .. } = row;
+        let dots: Vec<_> = self.own.dots(*lanes).collect();
+        match self.form {
+            Form::Expanded => {
+                let mut arguments: Vec<(String, &str)> =
+                    expressions(self.all).map(|o| (format!("${}", o.name), text(o.name))).collect();
+                arguments.extend([("$register".to_owned(), *register), ("$integers".to_owned(), *integers)]);
+                let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, text(name).to_owned())).collect();
+                expanded(self.all, Kind::Register, *lanes, &arguments, &dots)
+            }
+            Form::Macros => {
+                let operation =
+                    |operation: &Operation| format!(",\n    {0}: {1}", operation.name, text(operation.name));
+                let operations: String = expressions(self.all).map(operation).collect();
+                let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: {}", text(name));
+                let dots: String = dots.into_iter().map(dot).collect();
+                let bits = if self.all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
+                format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b, c, d|{operations}{dots});\n")
+            }
+        }
+    }
+
+    /// An array of lanes, or one number, with a multiply-add.
+    fn of_array(&self, lanes: usize, mul_add: &str) -> String {
+        let dots: Vec<_> = self.own.dots(lanes).collect();
+        if self.form == Form::Expanded {
+            let kind = if lanes == 1 { Kind::Number } else { Kind::Array };
+            let dots: Vec<_> =
+                dots.into_iter().map(|(name, _)| (name, format!("super::{name}_lane(a, b, c)"))).collect();
+            return expanded(self.all, kind, lanes, &[("$mul_add".to_owned(), mul_add)], &dots);
+        }
+        let bits = if self.all.has_bits() { format!(", U32x{lanes}") } else { String::new() };
+        let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: super::{name}_lane(a, b, c)");
+        let dots: String = dots.into_iter().map(dot).collect();
+        match lanes {
+            1 => format!("number!(F32x1, |a, b, c| {mul_add});\n"),
+            _ => format!("array!(F32x{lanes}{bits}, {lanes}, |a, b, c| {mul_add}{dots});\n"),
+        }
+    }
+
+    /// An array of lanes, or one number, where no register is: in the baseline of a file whose machines may fuse, both ways.
+    fn of_lanes(&self, lanes: usize, registers: &[&str]) -> String {
+        let (isa, none) = (self.isa, none_of_conditions(registers));
+        let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {
+            (_, Some(fused)) => (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c"),
+            ("", None) => ("", "a * b + c", ""),
+            (fused, None) => (isa.rust_mul_add_where, fused, "super::mul_add_in_software(a, b, c)"),
+        };
+        // registers that hold under the same condition leave nothing of it
+        if registers.contains(&condition) && !condition.is_empty() {
+            return self.item(&[&none], |types| types.of_array(lanes, unfused));
+        }
+        let first = self.item(&[&none, condition], |types| types.of_array(lanes, fused));
+        if condition.is_empty() {
+            return first;
+        }
+        first + &self.item(&[&none, &format!("not({condition})")], |types| types.of_array(lanes, unfused))
+    }
 }
 
-/// An array of lanes, or one number: in the baseline of a file whose machines may fuse, both ways.
-fn of_lanes(lanes: usize, own: &Used, has_bits: bool, (isa, fused_by): (&Isa, Option<&Isa>), cfg: &str) -> String {
-    let dots: String = own.dots(lanes).map(|(name, doc)| format!(";\n    /// {doc}\n    {name}: super::{name}_lane(a, b, c)")).collect();
-    let bits = if has_bits { format!(", U32x{lanes}") } else { String::new() };
-    let item = |mul_add: &str| match lanes {
-        1 => format!("number!(F32x1, |a, b, c| {mul_add});\n"),
-        _ => format!("array!(F32x{lanes}{bits}, {lanes}, |a, b, c| {mul_add}{dots});\n"),
-    };
-    let unfused = "a * b + c";
-    match (isa.rust_mul_add, fused_by) {
-        (_, Some(fused)) => {
-            let condition = fused.condition().map_or("", |condition| condition.rust);
-            let not = format!("#[cfg(not({condition}))]");
-            format!("{cfg}#[cfg({condition})]{}{cfg}{not}{}", item(fused.rust_mul_add), item(unfused))
-        }
-        ("", None) => format!("{cfg}{}", item(unfused)),
-        (fused, None) if isa.rust_mul_add_where.is_empty() => format!("{cfg}{}", item(fused)),
-        (fused, None) => {
-            let condition = isa.rust_mul_add_where;
-            format!("{cfg}#[cfg({condition})]\n{}{cfg}#[cfg(not({condition}))]\n{}", item(fused), item("super::mul_add_in_software(a, b, c)"))
-        }
+/// Where none of the conditions holds; empty where there is none.
+fn none_of_conditions(conditions: &[&str]) -> String {
+    match conditions {
+        [] => String::new(),
+        [one] => format!("not({one})"),
+        all => format!("not(any({}))", all.join(", ")),
     }
 }
