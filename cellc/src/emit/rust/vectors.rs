@@ -323,7 +323,7 @@ impl Operation {
             Shape::To => "*to = self.0;".to_owned(),
             Shape::Splat => "Self([x; $lanes])".to_owned(),
             Shape::Lanes(_) if lane == "$mul_add" => {
-                "let mut c = c; for ((a, b), c) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*a, *b, *c); *c = unsafe { $mul_add }; } c".to_owned()
+                "let mut c = c; for ((x, y), lane) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*x, *y, *lane); *lane = unsafe { $mul_add }; } c".to_owned()
             }
             Shape::Lanes(1) => {
                 format!("let mut out = self; for lane in out.0.iter_mut() {{ let a = *lane; *lane = {lane}; }} out")
@@ -452,7 +452,7 @@ const DOTS_OF_ARRAY: &str = "        impl $bits {
             #[inline(always)]
             fn $dot(self, b: Self, c: Self) -> Self {
                 let mut c = c;
-                for ((a, b), c) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*a, *b, *c); *c = $sum; }
+                for ((x, y), lane) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*x, *y, *lane); *lane = $sum; }
                 c
             })*
         }
