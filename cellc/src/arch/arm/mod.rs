@@ -232,6 +232,10 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("wrapping_add", "vaddq_u32(a, b)"),
     ("wrapping_sub", "vsubq_u32(a, b)"),
     (
+        "dot_quads",
+        "{ let (a, b) = (vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b)); let (low, high) = (vmull_s8(vget_low_s8(a), vget_low_s8(b)), vmull_high_s8(a, b)); vaddq_u32(c, vreinterpretq_u32_s32(vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)))) }",
+    ),
+    (
         "dot_pairs",
         "{ let (a, b) = (vreinterpretq_s16_u32(a), vreinterpretq_s16_u32(b)); let sums = vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b)); vaddq_u32(c, vreinterpretq_u32_s32(sums)) }",
     ),
