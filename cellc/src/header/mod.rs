@@ -62,7 +62,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     }
     lines.push(given(options));
     if options.language == Language::Rust {
-        lines.push("Compile with opt-level = 3: at any other a step takes 10 to 3,000 times as long.".to_owned());
+        lines.push("Compile with optimisation: at opt-level = 0 a step takes some 200 times as long.".to_owned());
     }
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
