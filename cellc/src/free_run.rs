@@ -8,7 +8,7 @@ use crate::model::ValidModel;
 use crate::options::{Arithmetic, Options, Products, Range};
 use crate::pack;
 use crate::random::Random;
-use crate::reference::{Float64, Memory, Outcome, initial_variables};
+use crate::reference::{FLOAT64, Float64, Memory, Outcome, initial_variables};
 
 /// Where the drawing of inputs starts.
 pub(crate) const SEED: u64 = 1;
@@ -203,8 +203,24 @@ impl<'a> Drawn<'a> {
         Self { model, range, random, memory: RefCell::default(), parameters, variables, next: Vec::new() }
     }
 
-    /// The next step: what it leaves.
+    /// The next step: what it leaves. Rows of matrices stay in memory for the steps after it.
     fn step(&mut self) -> Outcome<f64> {
+        self.draw();
+        let arithmetic = Float64 { products: Products::F32, memory: Some(&self.memory) };
+        let left = arithmetic.outcome(self.model, &self.parameters, &self.variables);
+        self.next = self.model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
+        self.variables.clone_from(&left.variables);
+        left
+    }
+
+    /// What one step leaves, with no memory of rows: those of ten million weights are 80 MB.
+    fn only_step(mut self) -> Outcome<f64> {
+        self.draw();
+        FLOAT64.outcome(self.model, &self.parameters, &self.variables)
+    }
+
+    /// Draws the inputs of the next step.
+    fn draw(&mut self) {
         let Self { model, range, .. } = *self;
         let held = states(model);
         for (i, parameter) in model.parameters.iter().enumerate() {
@@ -223,11 +239,6 @@ impl<'a> Drawn<'a> {
                 }
             };
         }
-        let arithmetic = Float64 { products: Products::F32, memory: Some(&self.memory) };
-        let left = arithmetic.outcome(model, &self.parameters, &self.variables);
-        self.next = model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
-        self.variables.clone_from(&left.variables);
-        left
     }
 }
 
@@ -240,7 +251,7 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) 
         return None;
     }
     let products = &options.products();
-    let mut drawn = Drawn::new(model, options.range);
+    let drawn = Drawn::new(model, options.range);
     if parts(model, products).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, work(body)) {
             return Some(FreeRun { steps, results: of_program(model, body, steps, drawn), parts: Vec::new() });
@@ -257,7 +268,7 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) 
     }
     (bound::work(model) <= MOST_PRODUCTS).then(|| {
         let mut results = vec![Gathered::default(); model.results.len()];
-        for (gathered, exact) in results.iter_mut().zip(&drawn.step().results) {
+        for (gathered, exact) in results.iter_mut().zip(&drawn.only_step().results) {
             exact.iter().for_each(|exact| gathered.add(*exact, 0.0));
         }
         FreeRun { steps: 0, results, parts: Vec::new() }

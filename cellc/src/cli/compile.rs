@@ -172,10 +172,12 @@ fn stem(path: &Path) -> String {
 fn write_source(
     arguments: &CompileArguments,
     destination: &Destination,
-    compilation: Compilation,
+    mut compilation: Compilation,
     progress: Progress,
 ) -> Result<(), Failure> {
     progress.stage("writing");
+    // the files hold the packed weights, and a third copy of large ones would need much memory
+    compilation.model.constants = Vec::new();
     let path = match destination {
         Destination::File(path) => path,
         Destination::Stdout | Destination::Device(_) => {

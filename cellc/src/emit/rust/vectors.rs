@@ -386,18 +386,17 @@ impl Operation {
 
 /// The traits and macros that the modules of a file share.
 pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
-    if used.operations.is_empty() && used.lanes.is_empty() {
-        return String::new();
-    }
     let has_bits = used.has_bits();
     let bits = if has_bits { "/// The bits of as many lanes.\ntype Bits: Bits<L>;\n" } else { "" };
     let declared = |of| used.operations(of).map(Operation::declared).collect::<String>();
     let mut out = String::new();
     let vector = declared(Of::Vector);
-    let _ = write!(
-        out,
-        "/// `L` numbers, and what kernels compute of them.\ntrait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
-    );
+    if !used.operations.is_empty() {
+        let _ = write!(
+            out,
+            "/// `L` numbers, and what kernels compute of them.\ntrait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
+        );
+    }
     if has_bits {
         let _ = write!(
             out,
