@@ -101,7 +101,7 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     let (_, text) =
         files.iter().find(|(name, _)| name.ends_with(".rs") || name.ends_with(".c")).expect("a source file");
     let (from, to): (&str, &[&str]) = match compilation.options.language {
-        Language::Rust => ("mod", &["_lane(x: f32", "fn load<", "fn weights<", "fn splat<"]),
+        Language::Rust => ("mod", &["V: Vector<L>", "\n}\n"]),
         Language::C => ("/* ----", &["\n/* ---- "]),
     };
     let start = text.find(&format!("\n{from} {isa}")).expect("a section of the instruction set");

@@ -414,7 +414,8 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
     let tiny = decimal(FLUSH_BELOW);
     for (name, part) in parts(SHARED) {
         let called = match name {
-            "Pairs" => ".pairs(".to_owned(),
+            // imported by modules, too
+            "Pairs" => "Pairs".to_owned(),
             "TINY" => "super::TINY".to_owned(),
             "part_of" | "part_of_mut" => format!("{name}::<"),
             _ => format!("{name}("),
