@@ -422,19 +422,19 @@ fn source_goes_to_files_and_nothing_else_is_said() {
 fn a_file_that_cellc_did_not_write_stays() {
     let place = Place::new();
     let gru = model("gru_cell_min");
-    let refused = |name: &str, arguments: &[OsString]| {
+    let refused = |name: &str, arguments: Vec<OsString>| {
         let words = [&format!("{name} exists, and cellc did not write it: remove it")[..]];
-        place.cellc(arguments).failed(2, &words);
+        place.cellc(&arguments).failed(2, &words);
         assert_eq!(fs::read(place.path(name)).unwrap(), b"int mine;\n");
         fs::remove_file(place.path(name)).unwrap();
         assert_eq!(place.files(), Vec::<String>::new());
     };
     for (name, output) in [("mine.c", "mine.c"), ("mine.h", "mine.c"), ("mine.rs", "mine.rs")] {
         fs::write(place.path(name), "int mine;\n").unwrap();
-        refused(name, &arguments![gru, "-o", output]);
+        refused(name, arguments![gru, "-o", output]);
     }
     fs::write(place.path("mine.c.weights.bin"), "int mine;\n").unwrap();
-    refused("mine.c.weights.bin", &arguments![gru, "-o", "mine.c", "--weights-as", "file"]);
+    refused("mine.c.weights.bin", arguments![gru, "-o", "mine.c", "--weights-as", "file"]);
     // all that was written together is replaced together
     for format in ["f32", "f16"] {
         let arguments = arguments![gru, "-o", "net.c", "--weights-as", "file", "--weight-format", format];

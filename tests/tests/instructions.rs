@@ -212,7 +212,7 @@ fn delay_lines() -> Builder {
         let next = parts.remove(1);
         file.result(&next);
         oldest.extend(parts);
-        states.push(names.into());
+        states.push(names);
     }
     let oldest: Vec<_> = oldest.iter().collect();
     let y = file.operation("Concat", "opset1", "axis=\"1\"", &oldest, &[1, 8]);

@@ -350,7 +350,7 @@ fn identifiers() -> [BTreeSet<String>; 2] {
     }
     let of_steps = compilations.iter().filter(|compilation| compilation.model.steps.is_some()).count();
     assert_eq!(of_steps, 3, "models of a run-time number of steps");
-    assert!(["Option", "self", "generic", "step", "net", "sigmoid_lane"].iter().all(|word| rust.contains(*word)));
+    assert!(["Option", "self", "generic", "step", "net", "sigmoid"].iter().all(|word| rust.contains(*word)));
     assert!(["uint32_t", "net_step", "NET_X_SIZE", "NULL"].iter().all(|word| c.contains(*word)));
     [rust, c]
 }

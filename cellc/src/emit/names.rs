@@ -313,8 +313,20 @@ const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 10] =
-    ["isa", "inputs", "outputs", "weights", "packed", "state", "run", "run_flushed", "copy", "tiles_allowed"];
+const C_ITEMS: [&str; 12] = [
+    "isa",
+    "inputs",
+    "outputs",
+    "weights",
+    "packed",
+    "state",
+    "run",
+    "run_flushed",
+    "copy",
+    "copy_floats",
+    "flush",
+    "tiles_allowed",
+];
 
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
@@ -324,6 +336,8 @@ const FILE_ITEMS: &[&str] = &[
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
     "extend", "ord", "partial_ord", "unequal_steps",
+    "vector", "bits", "pairs", "paired", "tiny", "half", "part_of", "part_of_mut", "mul_add_in_software",
+    "l", "n", "t", "at", "len", "dot_pairs_lane", "dot_quads_lane", "dot_unsigned_quads_lane", "dot_even_bytes_lane", "dot_odd_bytes_lane",
 ];
 
 #[cfg(test)]

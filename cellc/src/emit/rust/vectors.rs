@@ -379,8 +379,11 @@ impl Operation {
 
     /// The method of the bits of one lane, which are a number.
     fn of_u32(&self) -> String {
-        let (lane, of) = (self.lane, if self.shape == Shape::Splat { "x" } else { "self" });
-        format!("#[inline(always)] {} {{ let a = {of}; {lane} }}\n", self.head("1"))
+        let body = match self.shape {
+            Shape::Splat => "x".to_owned(),
+            _ => format!("let a = self; {}", self.lane),
+        };
+        format!("#[inline(always)] {} {{ {body} }}\n", self.head("1"))
     }
 }
 
