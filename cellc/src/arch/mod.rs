@@ -276,6 +276,12 @@ pub enum Detection {
     Running(Condition, Question),
 }
 
+/// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls it.
+#[cfg(feature = "builder")]
+pub fn names_vectors_of(processor: &str) -> bool {
+    ALL.iter().flat_map(|isa| isa.rust_vectors).any(|row| row.processor == processor)
+}
+
 /// What a compiler knows of the machine that it compiles for. Where the condition of a language is empty, its compilers do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::arch::{Arch, Isa};
+use crate::arch::{self, Arch, Isa};
 use crate::compile::{Compilation, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, method};
 use crate::emit::OutputFile;
@@ -112,10 +112,10 @@ enum GivenWeights {
 const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
 
 /// The warning for a build whose profile makes generated Rust slow, and the lines that cure it. Empty where code is optimised, or where
-/// cargo does not say the level. Processors other than x86-64 and AArch64 (`arch`, as cargo calls it) compute in arrays, which LLVM makes
-/// vectors of at opt-level 3 only.
-fn slow_profile(level: &str, arch: &str, profile: &str, package: &str) -> Vec<String> {
-    let has_vectors = matches!(arch, "x86_64" | "aarch64");
+/// cargo does not say the level. Processors (as cargo calls it) whose vectors generated Rust does not name compute in arrays, which
+/// LLVM makes vectors of at opt-level 3 only.
+fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> Vec<String> {
+    let has_vectors = arch::names_vectors_of(processor);
     let slower = match level {
         "" | "3" => return Vec::new(),
         "0" => "some 200 times",
@@ -642,9 +642,9 @@ impl Builder {
             }
             if self.options.language == Language::Rust {
                 let variable = |name| env::var(name).unwrap_or_default();
-                let [level, arch] = ["OPT_LEVEL", "CARGO_CFG_TARGET_ARCH"].map(variable);
+                let [level, processor] = ["OPT_LEVEL", "CARGO_CFG_TARGET_ARCH"].map(variable);
                 let [profile, package] = ["PROFILE", "CARGO_PKG_NAME"].map(variable);
-                for line in slow_profile(&level, &arch, &profile, &package) {
+                for line in slow_profile(&level, &processor, &profile, &package) {
                     println!("cargo::warning={line}");
                 }
             }

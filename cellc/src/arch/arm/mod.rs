@@ -193,7 +193,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
 const RUST_ON_4: &[(&str, &str)] = &[
     ("from_lanes", "vld1q_f32(a.as_ptr())"),
     ("from_weights", "vld1q_f32(a.map(f32::from_le_bytes).as_ptr())"),
-    ("from_halves", "vld1q_f32(a.map(|a| super::half(u16::from_le_bytes(a))).as_ptr())"),
+    ("from_halves", "vld1q_f32(a.map(|a| super::half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     (
         "from_bytes",
         "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(u64::from(u32::from_le_bytes([a[0][0], a[1][0], a[2][0], a[3][0]])))))))",
@@ -218,7 +218,7 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("select_less", "vbslq_f32(vcltq_f32(a, b), c, d)"),
     (
         "flush",
-        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::TINY))))",
+        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::FLUSH_LIMIT))))",
     ),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),

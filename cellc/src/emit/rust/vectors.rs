@@ -146,7 +146,7 @@ use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 const OPERATIONS: &[Operation] = &[
     operation("from_lanes", Vector, From("f32"), "", "a"),
     operation("from_weights", Vector, From("[u8; 4]"), "", "f32::from_le_bytes(a)"),
-    operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "super::half(u16::from_le_bytes(a))"),
+    operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "super::half_to_f32(u16::from_le_bytes(a))"),
     operation("from_bytes", Vector, From("[u8; 1]"), "Of integers.", "f32::from(i8::from_le_bytes(a))"),
     operation(
         "from_pairs",
@@ -225,7 +225,7 @@ const OPERATIONS: &[Operation] = &[
         Vector,
         Lanes(1),
         "0 where the magnitude is below 2^-100.",
-        "if a.abs() < super::TINY { 0.0 } else { a }",
+        "if a.abs() < super::FLUSH_LIMIT { 0.0 } else { a }",
     ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
@@ -419,7 +419,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
         let called = match name {
             // imported by modules, too
             "Pairs" => "Pairs".to_owned(),
-            "TINY" => "super::TINY".to_owned(),
+            "FLUSH_LIMIT" => "super::FLUSH_LIMIT".to_owned(),
             "part_of" | "part_of_mut" => format!("{name}::<"),
             _ => format!("{name}("),
         };
@@ -485,10 +485,14 @@ fn body(used: &Used, kind: Kind) -> String {
         Kind::Number => ("f32", "u32", "1", "u32"),
     };
     let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
-    let mut body = format!("        #[derive(Clone, Copy)]\n        struct $vector({fields});\n");
+    let mut body =
+        format!("        #[derive(Clone, Copy)]\n        #[allow(dead_code)]\n        struct $vector({fields});\n");
     body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
     if has_bits && kind != Kind::Number {
-        let _ = write!(body, "        #[derive(Clone, Copy)]\n        struct $bits({integers});\n");
+        let _ = write!(
+            body,
+            "        #[derive(Clone, Copy)]\n        #[allow(dead_code)]\n        struct $bits({integers});\n"
+        );
         body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
     }
     body

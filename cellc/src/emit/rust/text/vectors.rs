@@ -16,11 +16,11 @@ fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T
     unsafe { &mut *of.as_mut_ptr().add(AT).cast() }
 }
 
-//: half
+//: half_to_f32
 /// The value of IEEE 754 binary16.
 #[allow(dead_code)]
 #[inline(always)]
-fn half(half: u16) -> f32 {
+fn half_to_f32(half: u16) -> f32 {
     let bits = (u32::from(half) & 0x7fff) << 13;
     let small = f32::from_bits(bits + 0x3880_0000) - f32::from_bits(0x3880_0000);
     let other = f32::from_bits(bits + 0x3800_0000);
@@ -28,9 +28,9 @@ fn half(half: u16) -> f32 {
     f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)
 }
 
-//: TINY
+//: FLUSH_LIMIT
 /// Smaller magnitudes become 0: 2^-100.
-const TINY: f32 = FLUSH_BELOW;
+const FLUSH_LIMIT: f32 = FLUSH_BELOW;
 
 //: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
