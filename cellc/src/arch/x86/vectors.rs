@@ -224,10 +224,10 @@ const ON_8: &[(&str, &str)] = &[
         "max_magnitude",
         "_mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a)), _mm256_castps_si256(b)))",
     ),
-    ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b))"),
+    ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<{ _CMP_LT_OQ }>(a, b))"),
     (
         "flush",
-        "_mm256_andnot_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::FLUSH_LIMIT)), a)",
+        "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
@@ -271,10 +271,10 @@ const ON_16: &[(&str, &str)] = &[
         "max_magnitude",
         "_mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)))",
     ),
-    ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), d, c)"),
+    ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<{ _CMP_LT_OQ }>(a, b), d, c)"),
     (
         "flush",
-        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_NLT_UQ>(_mm512_abs_ps(a), _mm512_set1_ps(super::FLUSH_LIMIT)), a)",
+        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), _mm512_set1_ps(super::FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",

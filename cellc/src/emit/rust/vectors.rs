@@ -3,7 +3,7 @@
 //! A trait names the operations that kernels and activations use. A macro implements the trait for a type, from one expression for each operation:
 //! a [`RustVector`] has those of a register; arrays and single numbers compute lane by lane. Text that no kernel of the file uses is not printed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::arch::{Arch, Isa, RustVector};
@@ -554,10 +554,10 @@ macro_rules! number {{
 }
 
 /// The types that a macro would make with these arguments.
-fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, &str)], dots: &[(&str, String)]) -> String {
+fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)], dots: &[(&str, String)]) -> String {
     let names = [("$vector", format!("F32x{lanes}")), ("$bits", format!("U32x{lanes}")), ("$lanes", lanes.to_string())];
     let mut words: Vec<(&str, &str)> = names.iter().map(|(word, value)| (*word, value.as_str())).collect();
-    words.extend(arguments.iter().map(|(word, value)| (word.as_str(), *value)));
+    words.extend(arguments.iter().map(|(word, value)| (word.as_str(), value.as_str())));
     words.extend([("$a", "a"), ("$b", "b"), ("$c", "c"), ("$d", "d")]);
     words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     let mut out = filled(&body(used, kind), &words);
@@ -593,13 +593,11 @@ impl Types<'_> {
     /// What stands at the beginning of the module, whose functions are `text`.
     pub(super) fn text(&self, text: &str) -> String {
         let mut out = String::new();
-        let mut processors: BTreeMap<&str, &str> = BTreeMap::new();
         for lanes in &self.own.lanes {
             let mut conditions = Vec::new();
             for isa in [Some(self.isa), self.fused_by].into_iter().flatten() {
                 let rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
                 let Some(row) = rows.into_iter().find(|row| row.lanes == *lanes) else { continue };
-                processors.insert(row.processor, row.condition);
                 out.push_str(&self.item(&[row.condition], |types| types.of_row(row)));
                 conditions.push(row.condition);
             }
@@ -616,10 +614,6 @@ impl Types<'_> {
         let mut head = String::new();
         if !traits.is_empty() {
             let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));
-        }
-        for (processor, condition) in processors {
-            let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
-            let _ = write!(head, "{cfg}extern crate core;\n{cfg}use self::core::arch::{processor}::*;\n");
         }
         head + &formatted(&out)
     }
@@ -639,15 +633,19 @@ impl Types<'_> {
     }
 
     fn of_row(&self, row: &RustVector) -> String {
-        let text = |name: &str| row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register));
+        let text = |name: &str| {
+            let text = row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register));
+            row.with_paths(text)
+        };
         let RustVector { lanes, register, integers, .. } = row;
+        let [register, integers] = [register, integers].map(|name| row.with_paths(name));
         let dots: Vec<_> = self.own.dots(*lanes).collect();
         match self.form {
             Form::Expanded => {
-                let mut arguments: Vec<(String, &str)> =
+                let mut arguments: Vec<(String, String)> =
                     expressions(self.all).map(|o| (format!("${}", o.name), text(o.name))).collect();
-                arguments.extend([("$register".to_owned(), *register), ("$integers".to_owned(), *integers)]);
-                let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, text(name).to_owned())).collect();
+                arguments.extend([("$register".to_owned(), register), ("$integers".to_owned(), integers)]);
+                let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, text(name))).collect();
                 expanded(self.all, Kind::Register, *lanes, &arguments, &dots)
             }
             Form::Macros => {
@@ -669,7 +667,7 @@ impl Types<'_> {
             let kind = if lanes == 1 { Kind::Number } else { Kind::Array };
             let dots: Vec<_> =
                 dots.into_iter().map(|(name, _)| (name, format!("super::{name}_lane(a, b, c)"))).collect();
-            return expanded(self.all, kind, lanes, &[("$mul_add".to_owned(), mul_add)], &dots);
+            return expanded(self.all, kind, lanes, &[("$mul_add".to_owned(), mul_add.to_owned())], &dots);
         }
         let bits = if self.all.has_bits() { format!(", U32x{lanes}") } else { String::new() };
         let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: super::{name}_lane(a, b, c)");
