@@ -152,7 +152,7 @@ impl<T: ?Sized> DerefMut for Aligned<T> {
 /// }
 /// ```
 ///
-/// The text calls the code for the processor's own instruction set in an `unsafe` block, with its reason. In a crate that denies
+/// The text calls intrinsics of `core::arch`, and the code for the processor's own instruction set, in `unsafe` blocks with their reasons. In a crate that denies
 /// `unsafe_code`, allow it on those modules, or declare the cell by a macro.
 #[macro_export]
 macro_rules! include_model {

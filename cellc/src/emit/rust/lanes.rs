@@ -1,15 +1,9 @@
-//! The functions on lanes that generated modules bring along where they use them.
+//! Functions that generated modules bring along where they use them: copies, lengths, results of other types, packing at run time.
 //!
 //! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled their loops over lanes, and its loop passes
-//! then take longer than all else together in a kernel with hundreds of such loops. For the same reason a place is a `first_chunk`, of constant
-//! length, and not a range that ends at `at + L`.
-//!
-//! For loops over lanes they have `pairs` in the place of the standard library's `zip`, whose `new` is not inline: with several codegen units it is
-//! compiled apart, and a helper then does not know how often its loop runs. That took LLVM twice as long, and minutes without link-time
-//! optimisation. The few loops over rows keep `zip`, as LLVM makes faster code of its one index.
-//!
-//! Binary16 without intrinsics: the exponent is moved; a denormal, which is a multiple of 2^-24, comes from a subtraction. The latter of a normal
-//! number is greater than the number.
+//! then take longer than all else together in a kernel with hundreds of such loops. For loops over lanes they have `pairs` in the place of the
+//! standard library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and a helper then does not know how
+//! often its loop runs.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Rust: no_std, editions 2015 to 2024, without a bounds check that could fail.
 //!
-//! Vectors are arrays `[f32; LANES]` in named locals; inside a `#[target_feature]` function LLVM keeps them in
-//! registers. Memory is walked by `as_chunks` and `zip`, whose lengths are constants, so nothing can panic.
+//! Vectors are registers of `core::arch`, or arrays of lanes where the machine has none ([`vectors`]). Memory is walked by `as_chunks` and
+//! `zip`, whose lengths are constants, so nothing can panic.
 
 mod dialect;
 mod kernels;
