@@ -27,7 +27,7 @@ pub(super) enum Destination {
     Stdout,
     /// Something that cannot be replaced by a file: a device, a pipe.
     Device(PathBuf),
-    /// A file, and what belongs to it beside it.
+    /// A source file; its header and its weights are written to the same folder.
     File(PathBuf),
 }
 

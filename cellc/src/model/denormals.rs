@@ -13,30 +13,30 @@ use super::{Source, ValidModel, ValidNode, ValidOp, View};
 /// What is known of small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
-    /// As it was given, or moved from there: what reads it flushes it.
+    /// Elements of an input or a state, unchanged: the operation that reads the tensor flushes them.
     Given,
-    /// There may be some, and they are computed with.
+    /// The tensor may hold small magnitudes, and operations compute with them.
     Kept,
-    /// There is none.
+    /// The tensor holds no small magnitudes.
     Flushed,
 }
 
 /// What of a model is flushed, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
-    /// None where denormals are kept: nothing is done then.
+    /// `None` if the option to keep denormals is set.
     known: Option<Known>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     parameters: Vec<Small>,
-    /// Those that are flushed before any kernel runs.
+    /// Parameters that are flushed before any kernel runs.
     before: BTreeSet<usize>,
     constants: Vec<Small>,
-    /// By value: of those that are computed.
+    /// By computed value.
     values: BTreeMap<usize, Small>,
-    /// What is flushed by the operation that computes it.
+    /// Values that the operation that computes them flushes.
     at: BTreeSet<usize>,
 }
 
@@ -98,7 +98,7 @@ impl Denormals {
 }
 
 impl Known {
-    /// Where what is `wanted` flushed is computed: it, or what it is made of without arithmetic.
+    /// Finds the operations that must flush the `wanted` values: those that compute a wanted value, or the value that a view or Concat moves into it.
     fn places(&mut self, nodes: &[ValidNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
             match &node.op {

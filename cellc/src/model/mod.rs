@@ -79,7 +79,7 @@ pub struct LedgerEntry {
     pub given: Option<String>,
     /// What it was taken to mean.
     pub taken: String,
-    /// Where it was said; diagnostics about the attribute point there. [`Origin::Unknown`] where it was absent.
+    /// Place of the attribute in the input, for diagnostics. [`Origin::Unknown`] if the attribute is absent.
     pub origin: Origin,
 }
 

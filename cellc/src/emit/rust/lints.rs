@@ -3,7 +3,7 @@
 /// The module's user need not call every item.
 pub(super) const UNUSED: &str = "#[allow(dead_code)]";
 
-/// As [`UNUSED`], of what a module shows of an inner one.
+/// As [`UNUSED`], for items that a module re-exports from an inner module.
 pub(super) const UNUSED_IMPORT: &str = "#[allow(unused_imports)]";
 
 /// As [`UNUSED`]; and `new` is the one way to make the type: a `Default` would be a second.

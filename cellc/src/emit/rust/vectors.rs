@@ -430,7 +430,8 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
     out
 }
 
-/// What modules call besides, each behind what it calls itself.
+/// Functions that modules call besides, each behind the functions that it calls itself. Some have `allow(dead_code)`: a machine with registers
+/// compiles no array, and then nothing calls the functions that arrays alone call.
 const SHARED: &str = include_str!("text/vectors.rs");
 
 /// The operations that a register has an expression for.

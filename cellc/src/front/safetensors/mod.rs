@@ -446,7 +446,7 @@ impl Reading<'_> {
         })
     }
 
-    /// What was done, and to what element types where they are not f32.
+    /// The words of `done`, and the element types of the tensors that are not f32.
     fn with_types(&self, done: &str) -> String {
         let of = |name: &String| match self.file.tensors.get(name) {
             Some(Ok(tensor)) if tensor.element() != ElementType::F32 => Some(tensor.element().name()),
