@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidModel, Variable};
+use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidCell, ValidModel, Variable};
 
 impl Interface {
     /// The names for `model` under the name that the user or the file system chose; `program` is what it is
@@ -70,11 +70,19 @@ impl Interface {
             steps,
             block_len: program.bodies.iter().map(|body| body.block_len).max().unwrap_or(0),
             alternates: program.find(Role::Backwards).is_some(),
+            isas: program.bodies.len(),
+            takes_state: takes_state(model),
             in_place,
             pool,
             sample_rate: sample_rate(model),
         }
     }
+}
+
+/// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no sequence needs little.
+fn takes_state(model: &ValidModel) -> bool {
+    let is_sequence = |cell: &&ValidCell| cell.sequence.is_some();
+    !model.variables.is_empty() || model.all_nodes().len() > 1 || model.cells().iter().any(is_sequence)
 }
 
 /// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other trainers'.

@@ -30,11 +30,11 @@ int main(void) {
         printf("\n");
     }
 
-    /* The same step as a pure function: state in, state out, on an instruction set of one's own choice. */
+    /* The same step as a pure function: state in, state out. */
     float pure[GRU_H_OUT_SIZE];
     const gru_inputs inputs = {.x = x, .h = cell.h};
     const gru_outputs outputs = {.h_out = pure};
-    gru_run(cell.isa, &inputs, &outputs);
+    gru_run(&inputs, &outputs);
     gru_step(&cell, x, h_out);
     if (memcmp(pure, h_out, sizeof pure) != 0) {
         fprintf(stderr, "the struct and the function disagree\n");

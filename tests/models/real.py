@@ -381,7 +381,7 @@ def run_one(cellc, folder, name, frames):
             pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
             kept.append(pointers)
             return [ctypes.byref(pointers)]
-        kept, arguments = [], [library.net_isa_detect()]
+        kept, arguments = [], []
         if 'net_state_reset' in header:
             memory = ctypes.create_string_buffer(1 << 25)
             state = ctypes.c_void_p(ctypes.addressof(memory) + 63 & ~63)

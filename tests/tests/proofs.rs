@@ -121,9 +121,7 @@ fn no_step_allocates_or_waits() {
         let (subject, _) = Case::subjects(&case, &options, "").swap_remove(0);
         let folder = written("realtime", &subject);
         let call = format!("{}_run", subject.compilation.interface.function);
-        let text = program(&subject, guarded, &call).replace(&format!("{call}("), &format!("{call}(ISA, "));
-        let isa = format!("#define ISA {}_isa_detect()\n", subject.compilation.interface.function);
-        fs::write(folder.join("main.c"), format!("{isa}{text}")).expect("a file");
+        fs::write(folder.join("main.c"), program(&subject, guarded, &call)).expect("a file");
         let output = realtime(&folder, clang).unwrap_or_else(|| panic!("{name} compiles"));
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -103,7 +103,7 @@ int main(void) {
         const float x[4] = {0.5f, -0.25f, 0.75f, -1.0f};
         float y[12], hn[9], cn[9], y_by_hand[12], hn_by_hand[9], cn_by_hand[9];
         stacked_step(&net, x, y, hn, cn);
-        stacked_run(net.isa, &state, &(stacked_inputs){.x = x, .h0 = h, .c0 = c},
+        stacked_run(&state, &(stacked_inputs){.x = x, .h0 = h, .c0 = c},
                     &(stacked_outputs){.y = y_by_hand, .hn = hn_by_hand, .cn = cn_by_hand});
         SAME(y, y_by_hand) SAME(hn, hn_by_hand) SAME(cn, cn_by_hand)
         if (memcmp(y, before, sizeof y) == 0) { printf("call %d starts where the one before started\n", call); return 1; }

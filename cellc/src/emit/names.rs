@@ -37,6 +37,11 @@ pub struct Interface {
     pub sample_rate: Option<String>,
     /// Whether the generated `State` remembers in which order the last step read large weights.
     pub alternates: bool,
+    /// Number of instruction sets for which the file has a body.
+    pub isas: usize,
+    /// Whether the caller of the pure function provides the `State`, on every target: where the model has variables, a sequence, or more
+    /// than one operation. The pure function of a single cell has its scratch memory on the stack.
+    pub takes_state: bool,
 }
 
 /// An input or output of the generated code.
@@ -113,9 +118,14 @@ impl Interface {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
     }
 
-    /// Whether there is a `State` for the pure function to work on.
+    /// Whether the kernels work on a `State`.
     pub fn has_state(&self) -> bool {
-        !self.variables.is_empty() || self.block_len > 0 || self.alternates
+        self.takes_state || self.alternates || self.block_len > 0
+    }
+
+    /// Whether the caller can choose among instruction sets.
+    pub fn has_isas(&self) -> bool {
+        self.isas > 1
     }
 
     /// The input and the output that may be one array.
@@ -313,7 +323,7 @@ const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 12] = [
+const C_ITEMS: [&str; 13] = [
     "isa",
     "inputs",
     "outputs",
@@ -321,7 +331,8 @@ const C_ITEMS: [&str; 12] = [
     "packed",
     "state",
     "run",
-    "run_flushed",
+    "run_on",
+    "advance",
     "copy",
     "copy_floats",
     "flush",
@@ -335,7 +346,7 @@ const FILE_ITEMS: &[&str] = &[
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
-    "extend", "ord", "partial_ord", "unequal_steps",
+    "extend", "ord", "partial_ord", "unequal_steps", "advance", "flushed", "found",
     "vector", "bits", "pairs", "paired", "flush_limit", "half_to_f32", "part_of", "part_of_mut", "mul_add_in_software",
     "l", "n", "t", "at", "len", "dot_pairs_lane", "dot_quads_lane", "dot_unsigned_quads_lane", "dot_even_bytes_lane", "dot_odd_bytes_lane",
 ];

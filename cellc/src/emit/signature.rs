@@ -38,11 +38,20 @@ pub struct Tensors<'a> {
 impl<'a> Signature<'a> {
     /// The arguments of the pure function. Rust takes a single tensor as it is, C in a struct like several.
     pub fn function(interface: &'a Interface, language: Language) -> Self {
+        Self::with_state(interface, language, interface.takes_state)
+    }
+
+    /// The arguments of a body: those of the pure function, and the state where that function makes it.
+    pub fn body(interface: &'a Interface, language: Language) -> Self {
+        Self::with_state(interface, language, interface.has_state())
+    }
+
+    fn with_state(interface: &'a Interface, language: Language, state: bool) -> Self {
         let inputs = interface.inputs.iter().collect();
         let step = Self::tensors(inputs, "Inputs", interface.outputs.iter().collect(), language);
         let mut kept = vec![
             (interface.pool, Argument::Pool),
-            (interface.has_state(), Argument::State),
+            (state, Argument::State),
             (!interface.weights.is_empty(), Argument::Packed),
         ];
         if language == Language::C {

@@ -28,7 +28,7 @@ impl Contents<'_> {
         let record = |signature: &Signature<'_>| signature.inputs().is_some_and(|inputs| inputs.record.is_some());
         let steps = interface.steps.is_some();
         [
-            ("isa", true),
+            ("isa", !rust || interface.has_isas()),
             ("inputs", record(&function)),
             ("step inputs", rust && record(&step) && !interface.states.is_empty()),
             ("outputs", function.outputs().record.is_some()),
@@ -77,11 +77,16 @@ impl Contents<'_> {
         let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
         vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
+            ("known when asked", all_isas().filter(|_| self.asked().next().is_some()).map(|isa| own.isa(isa)).collect()),
             ("asked, best first", self.best_first().into_iter().map(|isa| own.isa(isa)).collect()),
             ("chosen", all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect()),
             when("asks", self.asked().next().is_some()),
+            when("isas to choose", interface.has_isas()),
+            when("one isa", !interface.has_isas()),
             when("flushes", flushes),
-            when("flushes nothing", !flushes),
+            when("advances", self.advances()),
+            when("advances on an isa", interface.has_isas() && self.advances()),
+            ("isas when chosen", all_isas().filter(|_| interface.has_isas()).map(|isa| own.isa(isa)).collect()),
             when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
             ("inputs", all(&interface.inputs)),
@@ -109,10 +114,14 @@ impl Contents<'_> {
             when("no packed pairs", self.packed.run_time_pairs == 0),
             when("baked", self.is_baked()),
             when("state", interface.has_state()),
+            when("own state", !interface.takes_state && interface.has_state()),
+            when("state of the caller", interface.takes_state),
+            when("empty state", !interface.alternates && interface.variables.is_empty() && interface.block_len == 0),
+            when("nothing kept", self.keeps_nothing()),
             when("block", interface.block_len > 0),
             when("order", interface.alternates),
             when("neither order nor variables", !interface.alternates && interface.variables.is_empty()),
-            when("neither state nor states", !interface.has_state() && interface.states.is_empty()),
+            when("nothing to reset", !self.keeps_nothing() && !interface.has_state() && interface.states.is_empty()),
             when("integers", integers),
             when("aligned", self.program.alignment > 4),
             when("not aligned", self.program.alignment <= 4),
@@ -142,6 +151,19 @@ impl Contents<'_> {
             ("STATE_BYTES", (state * 4).to_string()),
             ("AT_FIRST", self.at_first().to_owned()),
         ]
+    }
+
+    /// Whether a step of the struct calls another function than the pure one: the struct's states are flushed, its order of panels is kept.
+    pub(super) fn advances(&self) -> bool {
+        let own_state = self.interface.has_state() && !self.interface.takes_state;
+        own_state || self.flushed_before().next().is_some()
+    }
+
+    /// Whether the struct has no member.
+    fn keeps_nothing(&self) -> bool {
+        let interface = self.interface;
+        let kept = interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
+        !kept && interface.states.is_empty()
     }
 
     /// Whether the struct holds an input as a state.

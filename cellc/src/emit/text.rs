@@ -34,6 +34,19 @@ pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     out
 }
 
+/// A text without empty lines behind empty lines.
+pub(super) fn single_spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut was_empty = false;
+    for line in text.lines() {
+        if !(line.is_empty() && was_empty) {
+            out.extend([line, "\n"]);
+        }
+        was_empty = line.is_empty();
+    }
+    out
+}
+
 /// A text with words replaced, the first of them first; nothing is replaced in what they become.
 pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
     match words {

@@ -104,6 +104,7 @@ fn serve(subject: &Subject<'_>) -> String {
     let send_variables = each(variables, "give", &of_state);
     let (mut first, mut reset, mut awake, mut last) = (String::new(), String::new(), "", String::new());
     let mut pooled = String::new();
+    let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
     let arguments = Signature::function(interface, Language::C).spelled(|argument| {
         match argument {
             Argument::Pool => {
@@ -150,12 +151,74 @@ fn serve(subject: &Subject<'_>) -> String {
     step.extend(interface.step_inputs().map(parameter));
     step.extend(outputs.iter().map(output));
     let step = step.join(", ");
-    let known: Vec<_> = isas.iter().map(|isa| format!("{upper}_ISA_{}", isa.to_ascii_uppercase())).collect();
-    let (known, names) = (known.join(", "), isas.iter().map(|isa| format!("\"{isa}\"")).collect::<Vec<_>>().join(", "));
+    let (choose, begin) = match &isas[..] {
+        [alone] => (alone_in_its_file(alone), format!("            {f}_init(&cell{packed});\n")),
+        _ => (
+            chosen_isa(f, isas),
+            format!(
+                "            {f}_init(&cell{packed});
+            check(cell.isa == {f}_isa_detect(), __LINE__);
+            {f}_init_isa(&cell, isa{packed});
+            check(cell.isa == isa, __LINE__);\n"
+            ),
+        ),
+    };
     format!(
         r#"
 static int serve_{m}(const char *name) {{
-    static const {f}_isa known[] = {{{known}}};
+{choose}    fflush(stdout);
+{declarations}{first}    for (int flags = getchar(); flags != EOF; flags = getchar()) {{
+        if (flags & TIME) {{
+            uint64_t calls;
+            receive(&calls, sizeof calls);
+{awake}            uint64_t start = nanoseconds();
+            for (uint64_t call = 0; call < calls; call++) {{
+                {f}_run{on}({chosen}{arguments});
+{feed}            }}
+            uint64_t time = nanoseconds() - start;
+            give(&time, sizeof time);
+            fflush(stdout);
+            continue;
+        }}
+        if (flags & STRUCT) {{
+            static {f} cell;
+{begin}{pooled}{zero}{set}            for (int step = 0; step < 3; step++) {{
+                if (step == 2) {{
+                    {f}_reset(&cell);
+{zero}                }}
+{spoil}                {f}_step({step});
+{kept}{send}            }}
+            fflush(stdout);
+            continue;
+        }}
+{reset}        if (flags & SET) {{
+{read_variables}        }}
+        if (flags & PACK) {{
+{read_weights}        }}
+{read_inputs}{spoil}        {f}_run{on}({chosen}{arguments});
+{send}{send_variables}        fflush(stdout);
+    }}
+{last}    return 0;
+}}
+"#
+    )
+}
+
+/// The statements that say on which instruction set a file runs that has one.
+fn alone_in_its_file(isa: &str) -> String {
+    format!(
+        "    if (name != NULL && strcmp(name, \"{isa}\") != 0) return LACKING;
+    printf(\"%s\\n\", \"{isa}\");\n"
+    )
+}
+
+/// The statements that choose among the instruction sets of a file, as `isa`.
+fn chosen_isa(f: &str, isas: &[&str]) -> String {
+    let upper = f.to_ascii_uppercase();
+    let known: Vec<_> = isas.iter().map(|isa| format!("{upper}_ISA_{}", isa.to_ascii_uppercase())).collect();
+    let (known, names) = (known.join(", "), isas.iter().map(|isa| format!("\"{isa}\"")).collect::<Vec<_>>().join(", "));
+    format!(
+        r#"    static const {f}_isa known[] = {{{known}}};
     static const char *const names[] = {{{names}}};
     const size_t count = sizeof known / sizeof *known;
     {f}_isa isa = {f}_isa_detect();
@@ -170,44 +233,6 @@ static int serve_{m}(const char *name) {{
         isa = known[i];
     }}
     printf("%s\n", {f}_isa_name(isa));
-    fflush(stdout);
-{declarations}{first}    for (int flags = getchar(); flags != EOF; flags = getchar()) {{
-        if (flags & TIME) {{
-            uint64_t calls;
-            receive(&calls, sizeof calls);
-{awake}            uint64_t start = nanoseconds();
-            for (uint64_t call = 0; call < calls; call++) {{
-                {f}_run(isa, {arguments});
-{feed}            }}
-            uint64_t time = nanoseconds() - start;
-            give(&time, sizeof time);
-            fflush(stdout);
-            continue;
-        }}
-        if (flags & STRUCT) {{
-            static {f} cell;
-            {f}_init(&cell{packed});
-            check(cell.isa == {f}_isa_detect(), __LINE__);
-            {f}_init_isa(&cell, isa{packed});
-            check(cell.isa == isa, __LINE__);
-{pooled}{zero}{set}            for (int step = 0; step < 3; step++) {{
-                if (step == 2) {{
-                    {f}_reset(&cell);
-{zero}                }}
-{spoil}                {f}_step({step});
-{kept}{send}            }}
-            fflush(stdout);
-            continue;
-        }}
-{reset}        if (flags & SET) {{
-{read_variables}        }}
-        if (flags & PACK) {{
-{read_weights}        }}
-{read_inputs}{spoil}        {f}_run(isa, {arguments});
-{send}{send_variables}        fflush(stdout);
-    }}
-{last}    return 0;
-}}
 "#
     )
 }

@@ -201,22 +201,35 @@ while start.elapsed().as_micros() < 500 {{
     let states: Vec<_> = interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
     let value = |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { place(interface, f) };
     let feed: String = states.iter().map(|(x, y)| format!("*{} = {};\n", variable(x), value(y))).collect();
+    let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };
+    let (choose, isa_name) = match &isas[..] {
+        [alone] => (
+            format!("    if name.is_some_and(|name| name != {alone:?}) {{ std::process::exit(LACKING); }}"),
+            format!("{alone:?}"),
+        ),
+        _ => (
+            format!(
+                r#"    assert!({m}::Isa::from_name("").is_none());
+    assert!({isas:?}.contains(&{m}::Isa::detect().name()));
+    let isa = match name {{
+        None => {m}::Isa::detect(),
+        Some(name) => {m}::Isa::from_name(name).unwrap_or_else(|| std::process::exit(LACKING)),
+    }};"#
+            ),
+            "isa.name()".to_owned(),
+        ),
+    };
     let structure = structure(subject, &states, &spoil, &send);
     format!(
         r#"
 use subjects::{m};
 
 fn serve_{m}(name: Option<&str>) -> io::Result<()> {{
-    assert!({m}::Isa::from_name("").is_none());
-    assert!({isas:?}.contains(&{m}::Isa::detect().name()));
-    let isa = match name {{
-        None => {m}::Isa::detect(),
-        Some(name) => {m}::Isa::from_name(name).unwrap_or_else(|| std::process::exit(LACKING)),
-    }};
+{choose}
     let mut input = BufReader::new(io::stdin().lock());
     let mut output = BufWriter::new(io::stdout().lock());
 {declarations}
-    writeln!(output, "{{}}", isa.name())?;
+    writeln!(output, "{{}}", {isa_name})?;
     output.flush()?;
     let mut flags = [0];
     while input.read(&mut flags)? == 1 {{
@@ -229,7 +242,7 @@ fn serve_{m}(name: Option<&str>) -> io::Result<()> {{
             for _ in 0..u64::from_ne_bytes(calls) {{
 {unknown}
                 black_box(&mut y);
-                {m}::{function}(isa, {arguments});
+                {m}::{function}{on}({chosen}{arguments});
 {feed}
             }}
             output.write_all(&(start.elapsed().as_nanos() as u64).to_ne_bytes())?;
@@ -250,7 +263,7 @@ fn serve_{m}(name: Option<&str>) -> io::Result<()> {{
         }}
 {read_inputs}
 {spoil}
-        {m}::{function}(isa, {arguments});
+        {m}::{function}{on}({chosen}{arguments});
 {send}
 {send_variables}
         output.flush()?;
@@ -294,13 +307,17 @@ assert!(same(cell.{name}(), &first));"
         )
     });
     let packed = if interface.weights.is_empty() { "" } else { ", &packed" };
+    let (made, isa) = match interface.has_isas() {
+        true => (format!("with_isa(isa{packed})"), "assert!(cell.isa() == isa);"),
+        false => (format!("new({})", packed.trim_start_matches(", ")), ""),
+    };
     let args = Signature::step(interface).spelled(|argument| match argument {
         Argument::Inputs(tensors) => inputs(m, tensors),
         _ => "&mut y".to_owned(),
     });
     format!(
-        "let mut cell = Box::new({m}::{}::with_isa(isa{packed}));
-assert!(cell.isa() == isa);
+        "let mut cell = Box::new({m}::{}::{made});
+{isa}
 {zero}
 {first}
 {set}

@@ -67,6 +67,10 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
         format!("    memcpy(v_{1}, v_{0}, sizeof v_{1});\n", input.name, output.name)
     });
     let calls = subject.calls.len();
+    let say_isa = match subject.isas().collect::<Vec<_>>()[..] {
+        [(alone, _)] => format!("    machine_write(\"{alone}\", {});\n", alone.len()),
+        _ => format!("    machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));\n"),
+    };
     format!(
         r#"#include <stdint.h>
 #include <string.h>
@@ -108,8 +112,7 @@ void {name}_trial(void);
 void {name}_trial(void) {{
     take(0);
 {pack}    {f}_init(&cell{packed});
-    machine_write({f}_isa_name(cell.isa), strlen({f}_isa_name(cell.isa)));
-    machine_write("\n", 1);
+{say_isa}    machine_write("\n", 1);
     for (int round = 0; round < {rounds}; round++) {{
         for (int call = 0; call < {calls}; call++) {{
             take(call);

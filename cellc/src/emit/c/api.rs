@@ -96,12 +96,19 @@ impl CFile<'_> {
         let place =
             |field: &Field| format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" });
         let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
-        let run = self.signature().spelled(|argument| match argument {
+        let run = self.body_signature().spelled(|argument| match argument {
             Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
             Argument::State => "&self->state".to_owned(),
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
-        let run_flushed = if self.flushed_before().next().is_some() { "run_flushed" } else { "run" };
+        let alone = self.isas[0].0;
+        // what a step of the struct calls, and the argument before the others
+        let (stepped, chosen) = match (self.interface.has_isas(), self.advances()) {
+            (false, false) => ("run".to_owned(), ""),
+            (false, true) => (format!("run_{}", self.named(alone).name), ""),
+            (true, false) => ("run_on".to_owned(), "self->isa, "),
+            (true, true) => ("advance".to_owned(), "self->isa, "),
+        };
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
         let copies = self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
         let mut words = vec![
@@ -112,10 +119,15 @@ impl CFile<'_> {
             ),
             (" PACKED_PARAMETER", parameter),
             (" PACKED_ARGUMENT", argument.to_owned()),
-            ("RUN_PARAMETERS", self.run_params()),
-            ("RUN_ARGUMENTS", run),
-            ("RUN_FLUSHED", format!("{}_{run_flushed}", self.prefix())),
+            ("RUN_PARAMETERS", self.params(&self.signature())),
+            ("ADVANCE_PARAMETERS", self.params(&self.body_signature())),
+            ("ADVANCE_NAMES", self.body_signature().names()),
+            ("ADVANCE_ARGUMENTS", format!("{chosen}{run}")),
+            ("ADVANCE", format!("{}_{stepped}", self.prefix())),
             ("RUN_NAMES", self.signature().names()),
+            ("ONE_BODY", self.named(alone).name.to_owned()),
+            ("LINKAGE", if self.interface.takes_state { "" } else { "static " }.to_owned()),
+            ("ONE_NAME", alone.name.to_owned()),
             (" STEPS_NAMES", self.interface.step_tensors().map(names).collect()),
             ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
             ("STEPS_KEEP", copied(true)),
@@ -171,7 +183,7 @@ impl CFile<'_> {
             ("asked", asked),
             when("instead", instead),
             ("baselines when instead", if instead { baselines.clone() } else { Vec::new() }),
-            ("baselines", baselines),
+            ("baselines when chosen", if self.interface.has_isas() { baselines } else { Vec::new() }),
         ];
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
@@ -280,7 +292,12 @@ pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
     // the function of the state stands beside those of the struct, which call it
     for name in ["isa", "flush", "function", "state", "struct", "steps"] {
-        if items.contains(&name) || name == "flush" && flushes {
+        let wanted = match name {
+            "isa" => file.interface.has_isas(),
+            "flush" => flushes,
+            _ => items.contains(&name),
+        };
+        if wanted {
             out.push_str(&file.item(SOURCE, name));
         }
     }

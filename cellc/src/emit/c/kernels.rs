@@ -60,7 +60,7 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
 /// A text of kernels.
 fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -> String {
     let common = [
-        ("RUN_PARAMETERS", file.run_params()),
+        ("RUN_PARAMETERS", file.params(&file.body_signature())),
         ("ATTRIBUTE ", spaced(file.prefix(), isa)),
         ("PREFIX", file.prefix().to_owned()),
         ("ISA", isa.name.to_owned()),
@@ -173,7 +173,7 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
             ("BEGIN\n", flushes.begin.to_owned()),
             ("END\n", flushes.end.to_owned()),
             ("FLUSHED", flushes.flushed.to_owned()),
-            ("RUN_NAMES", file.signature().names()),
+            ("RUN_NAMES", file.body_signature().names()),
             ("AGAIN", file.again().name.to_owned()),
         ];
         let pair = interface.in_place().filter(|_| !file.copies()).map(|(input, output)| {
@@ -191,14 +191,19 @@ fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mu
 }
 
 impl CFile<'_> {
-    /// What a function that runs one step takes.
+    /// The arguments of the pure function.
     pub(super) fn signature(&self) -> Signature<'_> {
         Signature::function(self.interface, Language::C)
     }
 
-    /// Its parameters.
-    pub(super) fn run_params(&self) -> String {
-        self.signature().spelled(|argument| {
+    /// The arguments of a body.
+    pub(super) fn body_signature(&self) -> Signature<'_> {
+        Signature::body(self.interface, Language::C)
+    }
+
+    /// A signature as parameters.
+    pub(super) fn params(&self, signature: &Signature<'_>) -> String {
+        signature.spelled(|argument| {
             let name = argument.name();
             let constant = if *argument == Argument::State { "" } else { "const " };
             format!("{constant}{}_{name} *{name}", self.prefix())

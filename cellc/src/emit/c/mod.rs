@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::Contents;
 use super::names::Field;
-use super::text::{listed, when};
+use super::text::{listed, single_spaced, when};
 use crate::arch::{Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
 use vectors::VectorFunction;
@@ -53,6 +53,7 @@ impl CFile<'_> {
         let mut used = BTreeSet::new();
         let mut code = wrap::lines(&kernels::bodies(self, &mut used));
         api::source(&mut code, self);
+        let code = single_spaced(&code);
         for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));
@@ -71,7 +72,7 @@ impl CFile<'_> {
             "#if {}_H_HASH != {hash}\n#error \"the header belongs to another version of this file: generate both again\"\n#endif\n",
             self.upper()
         ));
-        out.push_str(&self.preamble(&code));
+        out.push_str(&single_spaced(&self.preamble(&code)));
         vectors::write(&mut out, self, &used);
         weights::write(&mut out, self);
         if self.interface.pool {
@@ -91,6 +92,7 @@ impl CFile<'_> {
     fn header_and_hash(&self) -> (String, String) {
         let mut out = String::new();
         api::header(&mut out, self);
+        let out = single_spaced(&out);
         let digest = Sha256::digest(&out);
         let hash = format!("0x{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3]);
         let included = format!("#define {}_H_INCLUDED\n", self.upper());

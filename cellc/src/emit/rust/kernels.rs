@@ -202,7 +202,7 @@ impl RustFile<'_> {
                 let _ = write!(args, "{name},");
             }
         };
-        for argument in Signature::function(self.interface, Language::Rust).0 {
+        for argument in Signature::body(self.interface, Language::Rust).0 {
             let (tensors, mutable, role) = match argument {
                 Argument::Pool => {
                     add(uses.pool, "pool", "&mut dyn super::Join".to_owned());

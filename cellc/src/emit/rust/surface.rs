@@ -58,18 +58,13 @@ impl RustFile<'_> {
     /// What differs in all items.
     fn words(&self) -> Vec<Word> {
         let function = Signature::function(self.interface, Language::Rust);
-        let flushed = function.spelled(|argument| match argument {
-            Argument::Inputs(tensors) => tensors.value(|field| match self.is_flushed_before(field) {
-                true => format!("&{}", self.flushed(field, &tensors.place(field))),
-                false => tensors.place(field),
-            }),
-            other => other.name().to_owned(),
-        });
+        let body = Signature::body(self.interface, Language::Rust);
+        let has_isas = self.interface.has_isas();
         let step = Signature::step(self.interface);
         let zero_alone = || zero(step.outputs().fields[0]);
         let (const_fn, initially) = match self.starts_at_zero() {
-            true => ("const fn with_isa", "zero"),
-            false => ("fn with_isa", "its initial value"),
+            true => ("const fn", "zero"),
+            false => ("fn", "its initial value"),
         };
         let pool = if self.interface.pool { "&mut self.pair" } else { "" };
         let mut words = vec![
@@ -79,13 +74,18 @@ impl RustFile<'_> {
             ("#[style]", STYLE.to_owned()),
             ("#[aligned]", self.options.arch.rust_struct.to_owned()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
-            ("const fn with_isa", const_fn.to_owned()),
+            ("CONST_FN", const_fn.to_owned()),
+            ("PUB", if self.interface.takes_state { "pub" } else { "" }.to_owned()),
             ("ITS_INITIAL_VALUE", initially.to_owned()),
             ("RUN_PARAMETERS: ()", function.spelled(parameter)),
+            ("RUN_NAMES", function.names()),
+            ("RUN;", self.run_step(&body)),
+            ("FUNCTION_PATH_on", self.path(&format!("{}_on", self.interface.function))),
+            ("ADVANCE_PARAMETERS: ()", (if has_isas { "isa: Isa, " } else { "" }).to_owned() + &body.spelled(parameter)),
+            ("ONE_NAME", self.isas[0].0.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
-            ("FLUSHED", flushed),
             ("FLUSH_BELOW", format!("{}f32", decimal(FLUSH_BELOW))),
-            ("BODIES;", self.chosen_body(&function)),
+            ("BODIES;", self.chosen_body(&body)),
             ("STEP;", self.step(pool)),
             ("STEP_WITH;", self.step("pool")),
             ("STEP_INPUT", step.inputs().map_or("()".to_owned(), |inputs| format!("&'a {}", inputs.ty("<'a>")))),
@@ -109,8 +109,8 @@ impl RustFile<'_> {
     /// An input, flushed.
     fn flushed(&self, field: &Field, place: &str) -> String {
         match self.is_flushed_before(field) {
-            true if flat(field) => format!("Isa::flushed({place})"),
-            true => format!("{place}.map(|row| Isa::flushed(&row))"),
+            true if flat(field) => format!("{}({place})", self.path("flushed")),
+            true => format!("{place}.map(|row| {}(&row))", self.path("flushed")),
             false => place.to_owned(),
         }
     }
@@ -147,20 +147,21 @@ impl RustFile<'_> {
             }
             other => other.name().to_owned(),
         });
-        let call = |(isa, _): &(&'static Isa, bool)| {
-            let (cfg, kind, module) = (self.cfg(isa), pascal_case(isa.name), self.named(isa).name);
+        let called = |isa: &'static Isa, reason: &str| {
+            let module = self.named(isa).name;
             match isa.rust_features {
-                "" => format!("{cfg} Kind::{kind} => {module}::run({args}),\n"),
-                _ => format!(
-                    "{cfg} Kind::{kind} => {{
-                        // SAFETY: an Isa is made only where the machine has its features
-                        unsafe {{ {module}::run({args}) }}
-                    }}\n"
-                ),
+                "" => format!("{module}::run({args})"),
+                _ => format!("{{\n// SAFETY: {reason}\nunsafe {{ {module}::run({args}) }}\n}}"),
             }
         };
-        let calls: String = self.isas.iter().map(call).collect();
-        let calls = format!("match isa.0 {{\n{calls}}}\n");
+        let of_kind = |(isa, _): &(&'static Isa, bool)| {
+            let call = called(isa, "an Isa is made only where the machine has its features");
+            format!("{} Kind::{} => {call},\n", self.cfg(isa), pascal_case(isa.name))
+        };
+        let calls = match self.isas {
+            [(isa, _)] => called(isa, "the file is made for machines with these features"),
+            all => format!("match isa.0 {{\n{}}}\n", all.iter().map(of_kind).collect::<String>()),
+        };
         match &names[..] {
             [] => calls,
             _ => format!("if let {} = {} {{\n{calls}}}\n", tuple(&names), tuple(&places)),
@@ -179,28 +180,53 @@ impl RustFile<'_> {
     /// The call of the pure function where `value` is what it is given for an input.
     pub(super) fn call(&self, pool: &str, value: impl Fn(&Field) -> String) -> String {
         let step = Signature::step(self.interface);
-        let args = Signature::function(self.interface, Language::Rust).spelled(|argument| match argument {
+        let args = Signature::body(self.interface, Language::Rust).spelled(|argument| match argument {
             Argument::Pool => pool.to_owned(),
             Argument::State => "&mut self.state".to_owned(),
             Argument::Packed => "self.packed".to_owned(),
             Argument::Inputs(all) if step.inputs() != Some(all) => all.value(&value),
             Argument::Inputs(tensors) | Argument::Outputs(tensors) => tensors.name.to_owned(),
         });
-        match self.flushed_before().next().is_some() {
-            true => format!("self.isa.run({args});"),
-            false => format!("{}(self.isa, {args});", self.path(&self.interface.function)),
+        self.step_call("self.isa, ", &args)
+    }
+
+    /// Calls what a step of the struct does, `isa` before the other arguments where there are several instruction sets.
+    fn step_call(&self, isa: &str, args: &str) -> String {
+        let function = &self.interface.function;
+        let (called, isa) = match (self.advances(), self.interface.has_isas()) {
+            (true, has_isas) => (self.path("advance"), if has_isas { isa } else { "" }),
+            (false, true) => (self.path(&format!("{function}_on")), isa),
+            (false, false) => (self.path(function), ""),
+        };
+        format!("{called}({isa}{args});")
+    }
+
+    /// What the pure function does on a known instruction set.
+    fn run_step(&self, body: &Signature<'_>) -> String {
+        if !self.advances() {
+            return self.chosen_body(body);
         }
+        let args = body.spelled(|argument| match argument {
+            Argument::Inputs(tensors) => tensors.value(|field| match self.is_flushed_before(field) {
+                true => format!("&{}", self.flushed(field, &tensors.place(field))),
+                false => tensors.place(field),
+            }),
+            other => other.name().to_owned(),
+        });
+        self.step_call("isa, ", &args)
     }
 }
 
 impl OwnWords for RustFile<'_> {
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
         let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
+        let number = 1 + self.isas.iter().position(|(other, _)| *other == isa).expect("emit: the file's own");
         let choice = format!("Isa(Kind::{kind})");
         vec![
             ("CHOICE", if cfg.is_empty() { choice } else { format!("{cfg} {{ {choice} }}") }),
             ("CFG", cfg),
             ("ISA_KIND", kind),
+            ("ISA_NUMBER", number.to_string()),
             ("ISA_NAME", isa.name.to_owned()),
             ("QUESTION", isa.question().map_or("", |question| question.rust).to_owned()),
         ]

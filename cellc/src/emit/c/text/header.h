@@ -46,11 +46,14 @@ extern "C" {
 #define UPPER_RESTRICT
 #endif
 
+//* isas to choose
 /* The instruction sets that a step can run on. */
 typedef enum PREFIX_isa {
-//* isas
+//.
+//* isas when chosen
     ENUMERATOR_NOTED
 //.
+//* isas to choose
 } PREFIX_isa;
 
 /* The best one that this machine has. It asks the processor once. */
@@ -61,6 +64,7 @@ int PREFIX_isa_available(PREFIX_isa isa);
 
 /* Its name, a string constant. */
 const char *PREFIX_isa_name(PREFIX_isa isa);
+//.
 //: inputs
 
 /* The inputs in the model's order, each in C order. */
@@ -133,30 +137,44 @@ typedef struct PREFIX_state {
 //* order
     ORDER_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
 //.
+//* empty state
+    unsigned char stateless; /* this file needs no scratch memory; C wants a member */
+//.
 } PREFIX_state;
 
 //* aligned
 #undef UPPER_ALIGNED
 
 //.
+//* state of the caller
 /* Sets every variable to its initial value: call it before the first step. */
 void PREFIX_state_reset(PREFIX_state *state);
+//.
 //: function
 
-/* One step, as a pure function: reads every input and writes every output. An instruction set that this machine lacks
 //* no pool
- * is replaced by FALLBACK. */
+/* One step, as a pure function: reads every input and writes every output. */
 //.
 //* pool
- * is replaced by FALLBACK. Without a pool (NULL) the
- * caller computes both halves of a cell. */
+/* One step, as a pure function: reads every input and writes every output. Without a pool (NULL) the caller computes
+ * both halves of a cell. */
 //.
-void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS);
+void PREFIX_run(RUN_PARAMETERS);
+//* isas to choose
+
+/* The same on a given instruction set (FALLBACK if this machine lacks it). */
+void PREFIX_run_on(PREFIX_isa isa, RUN_PARAMETERS);
+//.
 //: struct
 
 /* The model with its state between steps NO_STATE. */
 typedef struct PREFIX {
+//* isas to choose
     PREFIX_isa isa;
+//.
+//* nothing kept
+    unsigned char stateless; /* C wants a member */
+//.
 //* pool
     const PREFIX_pool *pool; /* initially NULL: the caller's thread alone */
 //.
@@ -171,11 +189,17 @@ typedef struct PREFIX {
 //.
 } PREFIX;
 
+//* one isa
+/* AT_FIRST. */
+void PREFIX_init(PREFIX *self PACKED_PARAMETER);
+//.
+//* isas to choose
 /* AT_FIRST, on the best instruction set of this machine. */
 void PREFIX_init(PREFIX *self PACKED_PARAMETER);
 
 /* AT_FIRST, on a given instruction set (FALLBACK if this machine lacks it). */
 void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER);
+//.
 
 /* Sets the state to what it was after PREFIX_init. */
 void PREFIX_reset(PREFIX *self);

@@ -38,7 +38,13 @@ static void PREFIX_model_steps(void *instance, size_t steps, const void *const *
 }
 
 static const char *PREFIX_model_isa_name(const void *instance) {
+//* isas to choose
     return PREFIX_isa_name(((const PREFIX *)instance)->isa);
+//.
+//* one isa
+    (void)instance;
+    return "ONE_NAME";
+//.
 }
 //* some step inputs
 

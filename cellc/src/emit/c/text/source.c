@@ -55,17 +55,38 @@ UPPER_INLINE void PREFIX_flush(float *values, size_t count) {
     }
 }
 //: function
-//* flushes
+//* isas to choose
 
-static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS);
+void PREFIX_run(RUN_PARAMETERS) {
+    PREFIX_run_on(PREFIX_isa_detect(), RUN_NAMES);
+}
 //.
+//* own state
 
-void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
+static void PREFIX_state_reset(PREFIX_state *state);
+//.
+//* advances on an isa
+
+static void PREFIX_advance(PREFIX_isa isa, ADVANCE_PARAMETERS);
+//.
+//* isas to choose
+
+void PREFIX_run_on(PREFIX_isa isa, RUN_PARAMETERS) {
+//.
+//* one isa
+
+void PREFIX_run(RUN_PARAMETERS) {
+//.
 //* flushed
     float flushed_FIELD[FIELD_SIZE];
 //.
 //* flushes
     PREFIX_inputs flushed = *inputs;
+//.
+//* own state
+    PREFIX_state own;
+    PREFIX_state *const state = &own;
+    PREFIX_state_reset(state);
 //.
 //* flushed
     COPY
@@ -74,34 +95,46 @@ void PREFIX_run(PREFIX_isa isa, RUN_PARAMETERS) {
 //.
 //* flushes
     inputs = &flushed;
-    PREFIX_run_flushed(isa, RUN_NAMES);
+//.
+//* one isa
+    PREFIX_run_ONE_BODY(ADVANCE_NAMES);
+}
+//.
+//* advances on an isa
+    PREFIX_advance(isa, ADVANCE_NAMES);
 }
 
-/* One step from states without magnitudes below 2^-100. */
-static void PREFIX_run_flushed(PREFIX_isa isa, RUN_PARAMETERS) {
+/* One step of the struct. */
+static void PREFIX_advance(PREFIX_isa isa, ADVANCE_PARAMETERS) {
 //.
+//* isas to choose
     switch (PREFIX_isa_available(isa) ? isa : BASELINE) {
+//.
 //* asked
 BEFORE
     case ENUMERATOR:
-        PREFIX_run_BODY(RUN_NAMES);
+        PREFIX_run_BODY(ADVANCE_NAMES);
         return;
 AFTER
 //.
+//* isas to choose
     default:
-//* baselines
+//.
+//* baselines when chosen
 CONDITION
-        PREFIX_run_BODY(RUN_NAMES);
+        PREFIX_run_BODY(ADVANCE_NAMES);
 //.
 //* instead
 #endif
 //.
+//* isas to choose
         return;
     }
 }
+//.
 //: state
 
-void PREFIX_state_reset(PREFIX_state *state) {
+LINKAGEvoid PREFIX_state_reset(PREFIX_state *state) {
 //* order
     state->backwards = 0;
 //.
@@ -114,12 +147,17 @@ void PREFIX_state_reset(PREFIX_state *state) {
 }
 //: struct
 
+//* isas to choose
 void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
     PREFIX_init_isa(self, PREFIX_isa_detect() PACKED_ARGUMENT);
 }
 
 void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER) {
     self->isa = PREFIX_isa_available(isa) ? isa : BASELINE;
+//.
+//* one isa
+void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
+//.
 //* packed
     self->packed = packed;
 //.
@@ -136,7 +174,10 @@ void PREFIX_reset(PREFIX *self) {
 //* states
     RESET
 //.
-//* neither state nor states
+//* nothing kept
+    self->stateless = 0;
+//.
+//* nothing to reset
     (void)self;
 //.
 }
@@ -150,6 +191,9 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
         FIELD = PREFIX_copy;
     }
 //.
+//* nothing kept
+    (void)self;
+//.
 //* some inputs
     const PREFIX_inputs inputs = {INPUT_PLACES};
 //.
@@ -157,7 +201,7 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
 //* flushed
     PREFIX_flush(self->FIELD, FIELD_SIZE);
 //.
-    RUN_FLUSHED(self->isa, RUN_ARGUMENTS);
+    ADVANCE(ADVANCE_ARGUMENTS);
 //* states
     KEEP
 //.
@@ -180,7 +224,7 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
     for (size_t steps_done = 1; steps_done < steps; steps_done++) {
         /* the states are read where the last step wrote them */
         STEPS_PLACES
-        RUN_FLUSHED(self->isa, RUN_ARGUMENTS);
+        ADVANCE(ADVANCE_ARGUMENTS);
     }
     if (steps % 2 == 0) {
         STEPS_KEEP

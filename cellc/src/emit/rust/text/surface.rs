@@ -6,14 +6,37 @@ pub struct Isa(Kind);
 enum Kind {
 //* isas
     CFG
-    ISA_KIND,
+    ISA_KIND = ISA_NUMBER,
 //.
 }
+//* asks
+/// What [`Isa::detect`] has found, 0 before it is called.
+static FOUND: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);
+//.
 #[unused]
 impl Isa {
-    /// The best instruction set of this machine. It asks the processor: call it once and keep the result.
+    /// The best instruction set of this machine. The first call asks the processor.
     #[must_use]
     pub fn detect() -> Self {
+//* asks
+        let known = FOUND.load(core::sync::atomic::Ordering::Relaxed);
+//.
+//* known when asked
+        CFG
+        {
+            if known == ISA_NUMBER {
+                return Isa(Kind::ISA_KIND);
+            }
+        }
+//.
+//* asks
+        let found = Self::ask();
+        FOUND.store(found.0 as u8, core::sync::atomic::Ordering::Relaxed);
+        found
+    }
+    /// The best instruction set that the processor says it has.
+    fn ask() -> Self {
+//.
 //* asked, best first
         CFG
         {
@@ -58,7 +81,7 @@ impl Isa {
 }
 
 //: inputs
-/// The inputs of [`FUNCTION`], in the model's order.
+/// The inputs of [`FUNCTION()`], in the model's order.
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
@@ -147,11 +170,16 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
 }
 
 //: state
-/// The state of [`FUNCTION`] between steps, and its scratch memory.
+//* state of the caller
+/// The state of [`FUNCTION()`] between steps, and its scratch memory.
+//.
+//* own state
+/// What a step leaves to the next one.
+//.
 #[unused]
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
-pub struct State {
+PUB struct State {
 //* block
     /// Scratch memory, BLOCK_BYTES bytes.
     block: [f32; BLOCK_LEN],
@@ -170,7 +198,7 @@ impl State {
 //* zero at first
     /// All zero.
     #[must_use]
-    pub const fn new() -> Self {
+    PUB const fn new() -> Self {
         State {
 //.
 //* not zero at first
@@ -196,7 +224,7 @@ impl State {
 //.
     }
     /// Sets every variable to its initial value.
-    pub fn reset(&mut self) {
+    PUB fn reset(&mut self) {
 //* variables
         RESET;
 //.
@@ -224,32 +252,36 @@ fn cut_pairs<'a, const N: usize>(left: &mut &'a mut [[u8; 2]], skip: usize) -> O
 //: function
 /// One step, as a pure function: reads every input and writes every output.
 #[unused_style]
-pub fn FUNCTION(isa: Isa, RUN_PARAMETERS: ()) {
-//* flushes nothing
-    BODIES;
-//.
-//* flushes
-    isa.run(FLUSHED);
-//.
+pub fn FUNCTION(RUN_PARAMETERS: ()) {
+//* isas to choose
+    FUNCTION_PATH_on(Isa::detect(), RUN_NAMES)
 }
-//* flushes
+/// [`FUNCTION()`] on a given instruction set.
+#[unused_style]
+pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
+//.
+//* own state
+    let state = &mut State::new();
+//.
+    RUN;
+}
+//* advances
+/// One step of the struct.
 #[style]
-impl Isa {
-    /// The values, with 0 for magnitudes below 2^-100.
-    fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
-        let mut left = *values;
-        for v in left.iter_mut() {
-            if v.abs() < FLUSH_BELOW {
-                *v = 0.0;
-            }
+fn advance(ADVANCE_PARAMETERS: ()) {
+    BODIES;
+}
+//.
+//* flushes
+/// The values, with 0 for magnitudes below 2^-100.
+fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
+    let mut left = *values;
+    for v in left.iter_mut() {
+        if v.abs() < FLUSH_BELOW {
+            *v = 0.0;
         }
-        left
     }
-    /// One step, from states that are already flushed.
-    fn run(self, RUN_PARAMETERS: ()) {
-        let isa = self;
-        BODIES;
-    }
+    left
 }
 //.
 //* rows
@@ -277,7 +309,9 @@ DOC!();
 #[derive(Clone, Debug)]
 #[aligned]
 pub struct TYPE_NAME<'w> {
+//* isas to choose
     isa: Isa,
+//.
 //* packed
     packed: &'w Packed,
 //.
@@ -293,16 +327,25 @@ pub struct TYPE_NAME<'w> {
 }
 #[unused_style]
 impl<'w> TYPE_NAME<'w> {
-    /// AT_FIRST, on the best instruction set of this machine. It asks the processor.
+//* isas to choose
+    /// AT_FIRST, on the best instruction set of this machine.
     #[must_use]
     pub fn new(packed: &'w Packed) -> Self {
         Self::with_isa(Isa::detect(), packed)
     }
     /// AT_FIRST, on a given instruction set.
     #[must_use]
-    pub const fn with_isa(isa: Isa, packed: &'w Packed) -> Self {
+    pub CONST_FN with_isa(isa: Isa, packed: &'w Packed) -> Self {
+//.
+//* one isa
+    /// AT_FIRST.
+    #[must_use]
+    pub CONST_FN new(packed: &'w Packed) -> Self {
+//.
         TYPE_NAME {
+//* isas to choose
             isa: isa,
+//.
 //* packed
             packed,
 //.
@@ -317,10 +360,12 @@ impl<'w> TYPE_NAME<'w> {
 //.
         }
     }
+//* isas to choose
     /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa
     }
+//.
     /// Sets the state to ITS_INITIAL_VALUE.
     pub fn reset(&mut self) {
 //* state
@@ -408,12 +453,12 @@ impl<'w> TYPE_NAME<'w> {
         self.state.FIELD = *FIELD;
     }
 //.
-//* state
-    /// The state and the scratch memory of [`FUNCTION`].
+//* state of the caller
+    /// The state and the scratch memory of [`FUNCTION()`].
     pub fn state(&self) -> &State {
         &self.state
     }
-    /// The state and the scratch memory of [`FUNCTION`].
+    /// The state and the scratch memory of [`FUNCTION()`].
     pub fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
@@ -466,7 +511,12 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
         Self::reset(self)
     }
     fn isa_name(&self) -> &'static str {
+//* isas to choose
         Self::isa(self).name()
+//.
+//* one isa
+        "ONE_NAME"
+//.
     }
 }
 
