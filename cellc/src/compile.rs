@@ -58,6 +58,8 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 
 /// Compiles a model that has been judged under the same options; the warnings of that are the caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
+    let arch = if fills_no_vector(&model, options) { options.arch.in_scalars() } else { options.arch };
+    let options = &Options { arch, ..options.clone() };
     let options = &Options { whole: encoding::whole(&model, options).0, ..options.clone() };
     let plan = plan(&model, options);
     let mut warnings = Diagnostics::default();
@@ -89,6 +91,22 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
         interface,
         warnings,
     }
+}
+
+/// Weights of the largest network that is computed in scalars.
+const MOST_SCALAR_WEIGHTS: usize = 64;
+
+/// Elements of the longest tensor of a network that is computed in scalars.
+const MOST_SCALAR_ELEMENTS: usize = 8;
+
+/// Whether a network is too small for vectors of any target, and nobody asked for an instruction set.
+fn fills_no_vector(model: &ValidModel, options: &Options) -> bool {
+    let given = model.parameters.iter().filter(|parameter| parameter.weight);
+    let given: usize = given.map(|parameter| parameter.shape.iter().product::<usize>()).sum();
+    let known: usize = model.constants.iter().map(|constant| constant.len()).sum();
+    let elements = |shape: &[usize]| shape.iter().product::<usize>();
+    let longest = model.values.iter().map(|value| elements(&value.shape)).max().unwrap_or(0);
+    options.isas.is_none() && given + known < MOST_SCALAR_WEIGHTS && longest <= MOST_SCALAR_ELEMENTS
 }
 
 /// The kernels, after all passes.
@@ -124,17 +142,16 @@ impl Compilation {
         emit::files(&self.contents(), stem)
     }
 
-    /// Measures how far the model's own rounding carries it in many steps, and says so in the header: a tenth of a second at most.
+    /// Measures how far the model's own rounding carries it in many steps, by which the header tells which bounds are of use: a tenth of a second
+    /// at most.
     #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
-        let fused = self.plan.isas.last().is_some_and(|(_, fused)| *fused);
         let found = free_run::measure(&self.model, best, &self.options);
         // what was seen says which bounds are of use
         let known = header::bounds(&self.bounds, &self.interface, None).len();
         self.header.truncate(self.header.len() - known);
         self.header.extend(header::bounds(&self.bounds, &self.interface, found.as_ref()));
-        self.header.extend(header::free_run(&self.model, &self.options, &self.interface, found.as_ref(), fused));
     }
 
     /// The Rust items as tokens, the weights as one literal.

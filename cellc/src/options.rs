@@ -644,7 +644,7 @@ impl Options {
         } = self;
         let mut words = Vec::new();
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), value.to_owned()]);
-        if *arch != default.arch {
+        if arch.name != default.arch.name {
             option("--target", arch.name);
         }
         if let Some(isas) = isas {

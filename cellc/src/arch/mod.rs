@@ -706,6 +706,16 @@ pub static ANY: Arch = Arch {
     ..X86_64
 };
 
+/// Targets as networks have them that fill no vector: the name of each, and the one scalar body of [`PORTABLE`].
+macro_rules! scalar_forms {
+    ($($arch:ident),*) => {
+        &[$(Arch { name: $arch.name, key: $arch.key, triples: $arch.triples, ..PORTABLE }),*]
+    };
+}
+
+/// The targets with vectors in their scalar form. The others have one scalar body for every network.
+static SCALAR_FORMS: &[Arch] = scalar_forms!(ANY, X86_64, AARCH64, ARMV7, CORTEX_M55, RISCV64, WASM32);
+
 /// Every target.
 pub static TARGETS: [&Arch; 14] = [
     &ANY,
@@ -756,6 +766,11 @@ pub(crate) const C_PAUSE: &str = "\
 ";
 
 impl Arch {
+    /// The target for networks that fill no vector: itself where it has no vectors.
+    pub fn in_scalars(&'static self) -> &'static Self {
+        SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
+    }
+
     /// How many instructions code of an instruction set takes, where that has been counted on the target.
     pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
         let own = self.instructions.as_ref()?;

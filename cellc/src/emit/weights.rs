@@ -47,11 +47,11 @@ pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
     /// Words on a line.
     const PER_LINE: usize = 8;
 
-    out.reserve(bytes.len() * 3 + bytes.len() / 8);
+    out.reserve(bytes.len() * 4);
     for line in bytes.chunks(4 * PER_LINE) {
         let mut separator = "    ";
         for word in line.chunks_exact(4) {
-            let _ = write!(out, "{separator}0x{:08x},", u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+            let _ = write!(out, "{separator}0x{:08x}u,", u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
             separator = " ";
         }
         out.push('\n');

@@ -21,7 +21,7 @@ pub struct Bounds {
 #[derive(Clone, Debug)]
 struct OfProfile {
     /// The profile, and the instruction sets that have it.
-    name: String,
+    name: &'static str,
     claims: Claims,
 }
 
@@ -47,8 +47,7 @@ impl Bounds {
         fuses.dedup();
         let of_profile = |fused: bool| {
             let profile = &Profile::new(fused, options);
-            let isas: Vec<_> = plan.isas.iter().filter(|(_, f)| *f == fused).map(|(isa, _)| isa.name).collect();
-            let name = format!("{}, {}", if fused { "fused" } else { "unfused" }, isas.join(" and "));
+            let name = if fused { "fused" } else { "unfused" };
             let claims = match known {
                 true if bound::work(model) > MOST_WORK => Claims::NotComputed,
                 true => Claims::Results(bound::over_range(model, profile, f64::from(x), f64::from(h))),
@@ -62,14 +61,18 @@ impl Bounds {
     /// The lines, with what was seen of each result where steps were run.
     pub(crate) fn lines(&self, interface: &Interface, seen: Option<&[Seen]>) -> Vec<String> {
         let mut lines = vec![format!("Largest possible error of one step{}:", self.range)];
+        let of_all = self.profiles.len() == 1;
         for OfProfile { name, claims } in &self.profiles {
-            lines.push(format!("  {name}:"));
+            let of = if of_all { String::new() } else { format!(" ({name})") };
             match claims {
-                Claims::NotComputed => lines.push("    not computed for a model of this size".to_owned()),
-                Claims::Formula(formula) => lines.extend(formula.iter().map(|line| format!("    {line}"))),
+                Claims::NotComputed => lines.push(format!("  not computed for a model of this size{of}")),
+                Claims::Formula(formula) => {
+                    lines.extend((!of_all).then(|| format!("  {name}:")));
+                    lines.extend(formula.iter().map(|line| format!("    {line}")));
+                }
                 Claims::Results(claims) => {
                     for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {
-                        lines.push(format!("    {}", stated(&field.name, claim, seen.map(|seen| &seen[i]))));
+                        lines.push(format!("  {}{of}", stated(&field.name, claim, seen.map(|seen| &seen[i]))));
                     }
                 }
             }

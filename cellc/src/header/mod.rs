@@ -8,12 +8,12 @@ use crate::activation;
 use crate::bound::Seen;
 use crate::emit::names::Interface;
 use crate::encoding::Loss;
-use crate::free_run::{FreeRun, Gathered, INTEGER_STEPS, Part, SEED, STEPS, parts};
+use crate::free_run::FreeRun;
 use crate::model::{
     BiasPart, CellKind, ElementType, Integers, LedgerEntry, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode,
-    ValidOp, WeightLayout, WeightSource, counted, equations,
+    ValidOp, WeightLayout, WeightSource,
 };
-use crate::options::{Accuracy, Arithmetic, Fma, Language, Options, Vector};
+use crate::options::{Accuracy, Arithmetic, Language, Options, Vector};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 pub use bounds::Bounds;
@@ -67,9 +67,9 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     for (i, cell) in model.cells().into_iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
-        lines.extend(equation(cell).iter().map(|l| format!("  {l}")));
+        lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
         lines.push(format!("  gate order of W, R, B: {}", gate_order(cell, interface)));
-        lines.extend(cell.ledger.iter().map(ledger_line));
+        lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
     // operations around a cell repeat what is said of the cell
     let has_cells = !model.cells().is_empty();
@@ -110,12 +110,6 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         let (input, output) = (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
         lines.push(format!("State: {input} becomes {output}."));
     }
-    if let (Some((input, output)), Some(pair)) = (interface.in_place(), interface.in_place) {
-        let copies = pair.copied(&plan.isas).replace("nothing is copied", "nothing is copied in C");
-        let (x, y) = (&input.name, &output.name);
-        lines
-            .push(format!("In place: {x} and {y} may be the same array (step in C, step_in_place in Rust); {copies}."));
-    }
     for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
         let name = parameter.names.first().map_or("", String::as_str);
         lines.push(format!("{} is {} in the model and f32 here.", escape(name), parameter.element.name()));
@@ -134,15 +128,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         });
     }
     lines.push(String::new());
-    lines.push("Plan:".to_string());
-    lines.extend(plan.to_string().lines().map(|l| format!("  {l}")));
-    lines.push(String::new());
-    lines.push(match options.fma {
-        Fma::Auto => {
-            "Arithmetic: f32, fused multiply-add or not as in the plan, the same order of summation everywhere.".into()
-        }
-        Fma::Off => "Arithmetic: f32, no fused multiply-add: the same bits on every instruction set.".to_string(),
-    });
+    lines.push(format!("Arithmetic: f32; {}; the order of summation is the same everywhere.", multiply_adds(plan)));
     lines.extend(integers(model, options));
     lines.push(denormals(options).to_string());
     lines.push(NOT_FINITE.to_owned());
@@ -155,6 +141,34 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(String::new());
     }
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// Where multiply-adds are fused.
+fn multiply_adds(plan: &Plan) -> String {
+    let names = |fused: bool| -> Vec<_> {
+        plan.isas.iter().filter(|(_, other)| *other == fused).map(|(isa, _)| isa.name).collect()
+    };
+    match (&names(true)[..], &names(false)[..]) {
+        ([], _) => "no multiply-add is fused".to_owned(),
+        (_, []) => "every multiply-add is fused".to_owned(),
+        (fused, not) => format!("multiply-adds are fused on {}, not on {}", fused.join(", "), not.join(", ")),
+    }
+}
+
+/// Whether an attribute says what it would mean unsaid, or what the title of the cell says.
+fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
+    let Some(given) = &entry.given else { return true };
+    let functions: Vec<_> = cell.kind.default_activations().iter().map(|function| function.label()).collect();
+    let listed = |text: &str| text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect::<Vec<_>>();
+    match &entry.attribute[..] {
+        "hidden_size" | "input_size" => true,
+        "direction" => given == "forward",
+        "activations" => listed(given) == functions,
+        "activations_alpha" | "activations_beta" => given.is_empty(),
+        "clip" => given.parse() == Ok(0.0f64),
+        "linear_before_reset" | "input_forget" | "layout" => matches!(&given[..], "0" | "false"),
+        _ => false,
+    }
 }
 
 /// How matrices are multiplied, unless all are in f32; where that is not the same for all layers and gates, which.
@@ -295,57 +309,6 @@ pub(crate) fn bounds(bounds: &Bounds, interface: &Interface, found: Option<&Free
     bounds.lines(interface, seen.as_deref()).into_iter().flat_map(wrap).collect()
 }
 
-/// What was measured over many steps, which is no bound.
-pub(crate) fn free_run(
-    model: &ValidModel,
-    options: &Options,
-    interface: &Interface,
-    found: Option<&FreeRun>,
-    fused: bool,
-) -> Vec<String> {
-    let Some(FreeRun { steps, results, parts: alone }) = found.filter(|found| found.steps > 0) else {
-        return match interface.weights.is_empty() {
-            true => vec![
-                "Error of many steps: not measured for a model of this size; `cellc check` measures it.".to_owned(),
-            ],
-            false => Vec::new(),
-        };
-    };
-    let from = match model.states.is_empty() && model.variables.is_empty() {
-        true => "each on its own",
-        false => "each from the state that the previous one left",
-    };
-    let in_integers = !parts(model, &options.products()).is_empty();
-    let wanted = if in_integers { INTEGER_STEPS } else { STEPS };
-    let mut lines = vec![format!(
-        "Error of {}{}, as {} (not a bound), {from}; {}inputs from seed {SEED}:",
-        counted(*steps, "step"),
-        if *steps < wanted { format!(" (fewer than {wanted}: more would take long)") } else { String::new() },
-        if in_integers { "estimated: these integers, and float64 for all else" } else { "measured" },
-        match in_integers {
-            true => "",
-            false if fused => "fused, ",
-            false => "unfused, ",
-        },
-    )];
-    for (i, (field, found)) in interface.outputs.iter().zip(results).enumerate() {
-        lines.push(format!("  {}: {}; values up to {:.2}", field.name, gathered(found), found.largest()));
-        // a result that does not depend on a part says nothing of it
-        for (Part { layer, gate }, found) in alone.iter().filter(|(_, found)| found[i].error > 0.0) {
-            let gate = gate.map_or(String::new(), |gate| format!("gate {gate} of "));
-            lines.push(format!("    only {gate}\"{}\" in integers: {}", escape(layer), gathered(&found[i])));
-        }
-    }
-    lines.into_iter().flat_map(wrap).collect()
-}
-
-fn gathered(found: &Gathered) -> String {
-    match found.error.is_finite() {
-        true => format!("largest {:.1e}, rms {:.1e}", found.error, found.rms()),
-        false => "not finite".to_owned(),
-    }
-}
-
 /// What differs from the defaults.
 fn given(options: &Options) -> String {
     match &options.given()[..] {
@@ -386,19 +349,6 @@ fn operations(model: &ValidModel) -> Vec<String> {
         .map(|(kind, n)| if n == 1 { escape(kind) } else { format!("{n} {}", escape(kind)) })
         .collect();
     vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
-}
-
-fn equation(cell: &ValidCell) -> Vec<String> {
-    let activations: Vec<String> = cell.activations.iter().map(|activation| activation.label()).collect();
-    let clip = |sum: &str| match cell.clip {
-        None => sum.to_string(),
-        Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
-    };
-    let mut lines = equations(cell.kind, &activations, clip, cell.coupled, cell.p.is_some());
-    if let (true, Some(last)) = (cell.b.contains(&WeightSource::Zero), lines.last_mut()) {
-        last.push_str(" with B = 0");
-    }
-    lines
 }
 
 fn gate_order(cell: &ValidCell, interface: &Interface) -> String {

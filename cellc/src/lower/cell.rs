@@ -28,7 +28,7 @@ fn step<'m>(
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn cell(&mut self, cell: &'m ValidCell) -> (Vec<String>, Vec<Stmt>) {
         let mut doc = match cell.kind {
-            CellKind::Rnn => rnn::doc(),
+            CellKind::Rnn => rnn::doc(cell),
             CellKind::Gru(_) | CellKind::Augru(_) => gru::doc(cell),
             CellKind::Lstm => lstm::doc(cell),
         };

@@ -4,24 +4,16 @@ use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
 use super::step::CellStep;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{CellKind, ResetGate, ValidCell, general_equations};
+use crate::model::{ResetGate, ValidCell};
 
 /// Positions in [`plan::Product::sums`] of a GRU, behind z and r in either order.
 const N: usize = 2;
 const M: usize = 3;
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
-    let place = cell.kind.reset_gate().expect("validate: a GRU has a reset gate");
-    let [z, r, n, h] = &general_equations(CellKind::Gru(place), None, false)[..] else {
-        unreachable!("a GRU has four equations")
-    };
-    let op = cell.kind.op_name();
-    let attention = if cell.kind.has_attention() { ", z <- (1 - a).z" } else { "" };
-    vec![
-        format!("{op}, linear_before_reset = {}:", u8::from(place == ResetGate::AfterMatMul)),
-        format!("{z}, {r}{attention},"),
-        format!("{n}, {h}"),
-    ]
+    let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
+    let title = format!("{}, linear_before_reset = {}:", cell.kind.op_name(), u8::from(after));
+    [vec![title], cell.equations()].concat()
 }
 
 pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {

@@ -4,12 +4,10 @@ use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
 use super::step::CellStep;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{ValidCell, general_equations};
+use crate::model::ValidCell;
 
 pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
-    let equations = general_equations(cell.kind, cell.coupled, cell.p.is_some());
-    let [f, i, candidate, o, states] = &equations[..] else { unreachable!("an LSTM has five equations") };
-    vec![format!("LSTMCell: {f}, {i},"), format!("{candidate}, {o},"), states.clone()]
+    [vec!["LSTMCell:".to_owned()], cell.equations()].concat()
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {

@@ -3,11 +3,10 @@
 use super::product::{Operands, Rows};
 use super::step::CellStep;
 use crate::kernel::Stmt;
-use crate::model::{CellKind, general_equations};
+use crate::model::ValidCell;
 
-pub(super) fn doc() -> Vec<String> {
-    let equations = general_equations(CellKind::Rnn, None, false);
-    vec![format!("RNNCell: {}", equations.concat())]
+pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
+    vec![format!("RNNCell: {}", cell.equations().concat())]
 }
 
 pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {

@@ -1,10 +1,10 @@
 //! What cells compute, as text: for the comment at the top of generated code, for that above a kernel, and for the pages of the macros.
 
-use super::{CellKind, Coupled, ResetGate};
+use super::{CellKind, Coupled, ResetGate, ValidCell, WeightSource};
 
 /// The equations of a cell, one for each value, the last for what it gives on. `activations` are what the functions are called, `clip` is what becomes of a
 /// sum before one is applied.
-pub fn equations(
+fn equations(
     kind: CellKind,
     activations: &[impl AsRef<str>],
     clip: impl Fn(&str) -> String,
@@ -55,7 +55,24 @@ pub fn equations(
     }
 }
 
-/// The same whatever the functions and the bound on sums are.
+#[cfg(feature = "internals")]
+/// The same with functions f, g and h and a clip, as the pages of the macros show them.
 pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bool) -> Vec<String> {
     equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), coupled, peepholes)
+}
+
+impl ValidCell {
+    /// The equations of the cell, with its own functions, its clip and `B = 0` where it has no bias.
+    pub fn equations(&self) -> Vec<String> {
+        let activations: Vec<String> = self.activations.iter().map(|activation| activation.label()).collect();
+        let clip = |sum: &str| match self.clip {
+            None => sum.to_string(),
+            Some(clip) => format!("clip({sum}, -{clip}, {clip})"),
+        };
+        let mut lines = equations(self.kind, &activations, clip, self.coupled, self.p.is_some());
+        if let (true, Some(last)) = (self.b.contains(&WeightSource::Zero), lines.last_mut()) {
+            last.push_str(" with B = 0");
+        }
+        lines
+    }
 }

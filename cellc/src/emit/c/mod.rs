@@ -74,11 +74,12 @@ impl CFile<'_> {
         ));
         out.push_str(&single_spaced(&self.preamble(&code)));
         vectors::write(&mut out, self, &used);
-        weights::write(&mut out, self);
+        weights::declare(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));
         }
         out.push_str(&code);
+        weights::define(&mut out, self);
         out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
         out
     }

@@ -8,16 +8,20 @@ use crate::kernel::Element;
 use crate::options::Language;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
-pub(super) fn write(out: &mut String, file: &CFile<'_>) {
-    let bytes = &file.packed.bytes;
+pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
     if !file.narrow_weights().is_empty() && (file.inline || !file.is_baked()) {
         out.push_str(&text(file, "narrow"));
     }
-    if bytes.is_empty() {
-        return;
+    if !file.packed.bytes.is_empty() {
+        out.push_str(&text(file, if file.inline { "inline" } else { "beside" }));
     }
-    out.push_str(&text(file, if file.inline { "inline" } else { "beside" }));
-    if file.inline {
+}
+
+/// Defines `<prefix>_weight_data`, where its numbers stand in the source: at its end.
+pub(super) fn define(out: &mut String, file: &CFile<'_>) {
+    let bytes = &file.packed.bytes;
+    if file.inline && !bytes.is_empty() {
+        out.push_str(&text(file, "numbers"));
         hexadecimal(bytes, out);
         out.push_str("}};\n");
     }

@@ -5,7 +5,7 @@
 #endif
 //: inline
 
-/* The weights in the order in which the kernels read them, as bits: exact, and fast to compile.
+/* The weights in the order in which the kernels read them: their bits are the last part of this file.
 //* extensions
  * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
 #ifdef UPPER_WEIGHTS_SECTION
@@ -18,13 +18,16 @@ __attribute__((section(UPPER_WEIGHTS_SECTION)))
 UPPER_WEIGHTS_PLACE
 #endif
 //.
-static const ALIGNED_MEMBERunion {
-    uint32_t bits[LENGTH];
+static const union PREFIX_weight_bits {
+    ALIGNED_MEMBERuint32_t bits[LENGTH];
     float values[LENGTH];
 //* narrow
     TYPE MEMBER[COUNT];
 //.
-} PREFIX_weight_data = {{
+} PREFIX_weight_data;
+//: numbers
+
+static const union PREFIX_weight_bits PREFIX_weight_data = {{
 //: beside
 
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
@@ -68,7 +71,7 @@ static const ALIGNED_MEMBERunion {
 #endif
 __asm__(UPPER_BEGIN
         ".globl " UPPER_SYMBOL "\n"
-        ".balign ALIGNMENT\n" /* a cache line */
+        ".balign ALIGNMENT\n"
         UPPER_SYMBOL ":\n"
         ".incbin \"" UPPER_WEIGHTS_FILE "\", 0, HELD_BYTES\n"
         UPPER_END UPPER_TAIL
