@@ -77,7 +77,10 @@ impl Contents<'_> {
         let all_isas = || self.isas.iter().map(|(isa, _)| *isa);
         vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
-            ("known when asked", all_isas().filter(|_| self.asked().next().is_some()).map(|isa| own.isa(isa)).collect()),
+            (
+                "known when asked",
+                all_isas().filter(|_| self.asked().next().is_some()).map(|isa| own.isa(isa)).collect(),
+            ),
             ("asked, best first", self.best_first().into_iter().map(|isa| own.isa(isa)).collect()),
             ("chosen", all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect()),
             when("asks", self.asked().next().is_some()),

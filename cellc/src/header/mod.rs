@@ -159,7 +159,8 @@ fn multiply_adds(plan: &Plan) -> String {
 fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
     let Some(given) = &entry.given else { return true };
     let functions: Vec<_> = cell.kind.default_activations().iter().map(|function| function.label()).collect();
-    let listed = |text: &str| text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect::<Vec<_>>();
+    let listed =
+        |text: &str| text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect::<Vec<_>>();
     match &entry.attribute[..] {
         "hidden_size" | "input_size" => true,
         "direction" => given == "forward",

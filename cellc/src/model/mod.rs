@@ -16,11 +16,11 @@ mod tensor;
 mod valid;
 mod whole;
 
-#[cfg(feature = "internals")]
-pub use equations::general_equations;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
+#[cfg(feature = "internals")]
+pub use equations::general_equations;
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop, LoopInput, LoopOutput,
     Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy,

@@ -81,7 +81,10 @@ impl RustFile<'_> {
             ("RUN_NAMES", function.names()),
             ("RUN;", self.run_step(&body)),
             ("FUNCTION_PATH_on", self.path(&format!("{}_on", self.interface.function))),
-            ("ADVANCE_PARAMETERS: ()", (if has_isas { "isa: Isa, " } else { "" }).to_owned() + &body.spelled(parameter)),
+            (
+                "ADVANCE_PARAMETERS: ()",
+                (if has_isas { "isa: Isa, " } else { "" }).to_owned() + &body.spelled(parameter),
+            ),
             ("ONE_NAME", self.isas[0].0.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("FLUSH_BELOW", format!("{}f32", decimal(FLUSH_BELOW))),
