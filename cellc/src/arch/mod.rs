@@ -706,15 +706,39 @@ pub static ANY: Arch = Arch {
     ..X86_64
 };
 
-/// Targets as networks have them that fill no vector: the name of each, and the one scalar body of [`PORTABLE`].
-macro_rules! scalar_forms {
-    ($($arch:ident),*) => {
-        &[$(Arch { name: $arch.name, key: $arch.key, triples: $arch.triples, ..PORTABLE }),*]
+/// A target for networks that fill no vector: its name, its costs, its compiler, and the one scalar body of [`PORTABLE`].
+macro_rules! scalar_form {
+    ($arch:expr) => {
+        Arch {
+            name: $arch.name,
+            key: $arch.key,
+            triples: $arch.triples,
+            most_elements: $arch.most_elements,
+            instructions: $arch.instructions,
+            c_compiler: $arch.c_compiler,
+            begin: $arch.begin,
+            ..PORTABLE
+        }
     };
 }
 
-/// The targets with vectors in their scalar form. The others have one scalar body for every network.
-static SCALAR_FORMS: &[Arch] = scalar_forms!(ANY, X86_64, AARCH64, ARMV7, CORTEX_M55, RISCV64, WASM32);
+/// The scalar form of every target.
+static SCALAR_FORMS: [Arch; 14] = [
+    scalar_form!(ANY),
+    scalar_form!(X86_64),
+    scalar_form!(AARCH64),
+    scalar_form!(ARMV7),
+    scalar_form!(CORTEX_M0),
+    scalar_form!(CORTEX_M3),
+    scalar_form!(CORTEX_M4F),
+    scalar_form!(CORTEX_M7),
+    scalar_form!(CORTEX_M33),
+    scalar_form!(CORTEX_M55),
+    scalar_form!(RISCV32),
+    scalar_form!(RISCV64),
+    scalar_form!(WASM32),
+    scalar_form!(PORTABLE),
+];
 
 /// Every target.
 pub static TARGETS: [&Arch; 14] = [
@@ -766,7 +790,7 @@ pub(crate) const C_PAUSE: &str = "\
 ";
 
 impl Arch {
-    /// The target for networks that fill no vector: itself where it has no vectors.
+    /// The target for networks that fill no vector.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
     }

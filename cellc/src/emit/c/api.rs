@@ -255,14 +255,14 @@ impl OwnWords for CFile<'_> {
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
         let (place, size) = (format!("self->{}", state.name), self.size(state));
-        vec![("RESET", self.zeroed(&place, &size)), ("KEEP", self.copied(&place, &output.name, state))]
+        vec![("RESET", self.zeroed(&place, (&size, state.len()))), ("KEEP", self.copied(&place, &output.name, state))]
     }
 
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
         let (place, size) = (format!("state->{}", variable.name), self.size(variable));
         let from = |at| plus(&format!("{}_weight_data.values", self.prefix()), at);
         let reset = match self.initial(variable) {
-            None => self.zeroed(&place, &size),
+            None => self.zeroed(&place, (&size, variable.len())),
             Some(at) => self.copied(&place, &from(at), variable),
         };
         vec![("RESET", reset), ("FIRST_ALIGNED", self.member_aligned(at == 0 && self.interface.block_len == 0))]

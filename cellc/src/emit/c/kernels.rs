@@ -51,7 +51,8 @@ fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut Stri
     shared.all_kernels(body, &mut dialect);
     out.push_str(&dialect.out);
     let calls = pairs(file, isa, body, &shared, out);
-    let zeroed = file.zeroed("packed->values", &file.packed.run_time_len.to_string());
+    let len = file.packed.run_time_len;
+    let zeroed = file.zeroed("packed->values", (&len.to_string(), len));
     let pairs = file.packed.run_time_pairs;
     let lists = [("calls", calls), when("packed pairs", pairs > 0)];
     out.push_str(&text(file, isa, "packing", &lists, &[("ZEROED", zeroed), ("PACKED_PAIRS", pairs.to_string())]));

@@ -118,8 +118,8 @@ impl CFile<'_> {
     }
 
     /// A statement: makes so many floats zero.
-    pub(super) fn zeroed(&self, place: &str, count: &str) -> String {
-        vectors::zeroed(self.prefix(), self.extensions(), place, count)
+    pub(super) fn zeroed(&self, place: &str, count: (&str, usize)) -> String {
+        vectors::zeroed((self.prefix(), self.extensions()), place, count)
     }
 
     /// What every name begins with.

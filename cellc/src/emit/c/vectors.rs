@@ -324,14 +324,16 @@ pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
 /// A statement: copies `len` floats, spelled `count`.
 pub(super) fn copied((prefix, extensions): (&str, bool), to: &str, from: &str, (count, len): (&str, usize)) -> String {
     match copies_by_call(extensions, len) {
+        _ if len == 1 && !extensions => format!("{to}[0] = {from}[0];"),
         false => format!("__builtin_memcpy({to}, {from}, {count} * sizeof(float));"),
         true => format!("{prefix}_copy_floats({to}, {from}, {count});"),
     }
 }
 
-/// A statement: makes so many floats zero.
-pub(super) fn zeroed(prefix: &str, extensions: bool, place: &str, count: &str) -> String {
+/// A statement: makes `len` floats zero, spelled `count`.
+pub(super) fn zeroed((prefix, extensions): (&str, bool), place: &str, (count, len): (&str, usize)) -> String {
     match extensions {
+        false if len == 1 => format!("{place}[0] = 0.0f;"),
         true => format!("__builtin_memset({place}, 0, {count} * sizeof(float));"),
         false => format!("{prefix}_zero_floats({place}, {count});"),
     }
