@@ -172,6 +172,8 @@ impl Compilation {
             #[cfg(feature = "builder")]
             estimate: self.estimate.lines(self.options.arch.name),
             summary: &self.summary,
+            #[cfg(feature = "builder")]
+            sha256: self.model.files.first().map(|file| &file.sha256[..]),
         }
     }
 }

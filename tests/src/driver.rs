@@ -63,10 +63,10 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
-/// The instruction sets of [`arch::ALL`] on which [`rust`] and [`c`] run subjects: those that this machine has, and tiles where they are emulated; the
-/// others are printed.
+/// The instruction sets on which [`rust`] and [`c`] run subjects: the scalar body of small networks, those of [`arch::ALL`] that this machine has,
+/// and tiles where they are emulated; the others are printed.
 pub fn isas() -> Vec<&'static str> {
-    let mut isas = isas_of_machine();
+    let mut isas = [vec![arch::PLAIN.name], isas_of_machine()].concat();
     if emulated_amx::stands_in() {
         isas.push(arch::AMX.name);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cellc::Language;
+use cellc::internals::arch::PLAIN;
 use cellc::internals::compile::Compilation;
 use cellc::internals::emit::OutputFile;
 use cellc::internals::kernel::{Role, interpret};
@@ -112,10 +113,10 @@ impl Subject {
         reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
-    /// Everything that a driver should print, by interpreting the bodies of the instruction sets `on`.
+    /// Everything that a driver should print, by interpreting the bodies of the instruction sets `on`, and the scalar body of a small network.
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
-        for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa)) {
+        for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa) || *isa == PLAIN.name) {
             for (call, parameters) in self.calls.iter().enumerate() {
                 let mut variables = self.variables();
                 let first = self.interpret_from(index, parameters, &mut variables);

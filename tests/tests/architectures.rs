@@ -120,7 +120,7 @@ fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
     for arch in TARGETS.into_iter().filter(|arch| !arch.rust_refused.0.is_empty() && !here(arch)) {
         for (language, (_, help)) in [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)] {
             let options = Options { arch, ..Options::default() };
-            let subjects = Case::subjects(&corpus::case("gru_cell_min"), &options, "");
+            let subjects = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "");
             let subjects: Vec<Subject> = subjects.into_iter().map(|(subject, _)| subject).collect();
             let folder = folder(&format!("architectures-refused-{}-{language:?}", arch.name));
             driver::write_files(&folder, &subjects, language);

@@ -55,6 +55,9 @@ pub(crate) struct Contents<'a> {
     pub(crate) estimate: Vec<String>,
     /// What the type's documentation says of the model, by line.
     pub(crate) summary: &'a [String],
+    /// SHA-256 of the model's file, in hexadecimal, if the model came from one.
+    #[cfg(feature = "builder")]
+    pub(crate) sha256: Option<&'a str>,
 }
 
 /// A body that a file holds.

@@ -323,7 +323,7 @@ const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// After the prefix and an underscore: types and functions of generated C.
-const C_ITEMS: [&str; 13] = [
+const C_ITEMS: [&str; 15] = [
     "isa",
     "inputs",
     "outputs",
@@ -332,6 +332,8 @@ const C_ITEMS: [&str; 13] = [
     "state",
     "run",
     "run_on",
+    "size",
+    "alignment",
     "advance",
     "copy",
     "copy_floats",

@@ -153,6 +153,7 @@ impl Contents<'_> {
             ("PACKED_LEN", packed.to_string()),
             ("STATE_BYTES", (state * 4).to_string()),
             ("AT_FIRST", self.at_first().to_owned()),
+            ("CELLC_RELEASE", env!("CARGO_PKG_VERSION").to_owned()),
         ]
     }
 

@@ -41,7 +41,7 @@ fn objects_define_what_headers_declare() {
         let compilation = cases::compiled(case, &Options { fma: Fma::Off, ..Options::default() });
         let folder = folder(&format!("objects-{case}"));
         cases::write(&folder, &compilation, "net");
-        let mut expected = vec!["init", "reset", "run", "step"];
+        let mut expected = vec!["alignment", "init", "reset", "run", "size", "step"];
         let parts = [
             (compilation.interface.has_isas(), &of_isas[..]),
             (!compilation.interface.weights.is_empty(), &["pack"]),

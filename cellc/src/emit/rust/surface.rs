@@ -2,7 +2,7 @@
 
 use super::lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
 use super::types::parameter;
-use super::{RustFile, pool, steps, tuple};
+use super::{Form, RustFile, pool, steps, tuple};
 use crate::arch::Isa;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature};
@@ -21,7 +21,8 @@ impl RustFile<'_> {
 
     /// All items.
     pub(super) fn surface(&self) -> String {
-        self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect()
+        let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
+        version + &self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect::<String>()
     }
 
     fn of_name(&self, name: &str) -> String {
@@ -106,7 +107,16 @@ impl RustFile<'_> {
 
     /// What texts list in Rust.
     fn lists(&self) -> Vec<List> {
-        [self.contents.lists(self), vec![("several steps", steps::several(self))]].concat()
+        let own = vec![("several steps", steps::several(self)), ("model's file", self.hashes())];
+        [self.contents.lists(self), own].concat()
+    }
+
+    /// SHA-256 of the model's file, if the model came from one and the digest is known.
+    fn hashes(&self) -> Vec<Vec<Word>> {
+        #[cfg(feature = "builder")]
+        return self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect();
+        #[cfg(not(feature = "builder"))]
+        Vec::new()
     }
 
     /// An input, flushed.

@@ -2,10 +2,8 @@
 #ifndef UPPER_H_INCLUDED
 #define UPPER_H_INCLUDED
 
-//* steps
 #include <stddef.h>
 
-//.
 //* pool
 #include <pthread.h>
 
@@ -17,6 +15,11 @@
 #endif
 
 //.
+#define UPPER_CELLC_VERSION "CELLC_RELEASE"
+//* model's file
+#define UPPER_MODEL_SHA256 "HEXADECIMAL_DIGEST"
+//.
+
 //* fields
 #define FIELD_SIZE FIELD_LEN /* KIND, shape FIELD_SHAPE */
 //.
@@ -213,6 +216,10 @@ void PREFIX_reset(PREFIX *self);
  */
 //.
 void PREFIX_step(PREFIX *UPPER_RESTRICT self STEP_PARAMETERS);
+
+/* The bytes of a PREFIX and the multiple at which it starts, for memory that the heap or another language provides. */
+size_t PREFIX_size(void);
+size_t PREFIX_alignment(void);
 //: steps
 
 /* Calls PREFIX_step for each step, in order.

@@ -167,6 +167,14 @@ void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
     PREFIX_reset(self);
 }
 
+size_t PREFIX_size(void) {
+    return sizeof(PREFIX);
+}
+
+size_t PREFIX_alignment(void) {
+    return _Alignof(PREFIX);
+}
+
 void PREFIX_reset(PREFIX *self) {
 //* state
     PREFIX_state_reset(&self->state);

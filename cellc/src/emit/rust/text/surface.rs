@@ -1,3 +1,13 @@
+//: version
+/// The version of cellc that generated this file.
+#[unused]
+pub const CELLC_VERSION: &str = "CELLC_RELEASE";
+//* model's file
+/// SHA-256 of the model's file.
+#[unused]
+pub const MODEL_SHA256: &str = "HEXADECIMAL_DIGEST";
+//.
+
 //: isa
 /// An instruction set of this machine. Only [`Isa::detect`] and [`Isa::from_name`] make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
