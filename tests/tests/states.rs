@@ -45,7 +45,7 @@ fn main() {
         let x = [0.5, -0.25, 0.75, -1.0];
         let (mut kept, mut by_hand) = (stacked::Outputs::new(), stacked::Outputs::new());
         net.step(&x, &mut kept);
-        stacked::stacked(net.isa(), &mut state, &stacked::Inputs { x: &x, h0: &h, c0: &c }, &mut by_hand);
+        stacked::stacked(&mut state, &stacked::Inputs { x: &x, h0: &h, c0: &c }, &mut by_hand);
         for (a, b) in [(&kept.y[..], &by_hand.y[..]), (&kept.hn, &by_hand.hn), (&kept.cn, &by_hand.cn)] {
             assert_eq!(bits(a), bits(b), "call {call}");
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::elements::spelling;
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
-use crate::arch::Isa;
+use crate::arch::{ALL, Isa, PLAIN, SCALAR, SCALAR_FMA, SOFT};
 use crate::kernel::Element;
 
 /// How the generated code calls what the model names, the same in Rust and in C.
@@ -170,6 +170,8 @@ impl Scope {
             c_items.push("step");
         }
         scope.taken.extend(c_items.iter().map(|suffix| format!("{function}_{suffix}")));
+        let bodies = ALL.into_iter().chain([&PLAIN, &SOFT, &SCALAR, &SCALAR_FMA]);
+        scope.taken.extend(bodies.map(|isa| format!("{function}_run_{}", isa.name)));
         scope.taken.extend(elements.map(|element| spelling(element).c.to_owned()));
         scope
     }

@@ -35,7 +35,7 @@ use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program, Role, Type,
 };
 use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
-use crate::plan::{Plan, ProductPlan, Side};
+use crate::plan::{Plan, ProductPlan, Side, Unrolled};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
 use memory::{Memory, PackedWeights};
@@ -194,7 +194,7 @@ impl<'m> Lowering<'m> {
         }
         let op = self.root(node);
         let unroll = match op {
-            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op.outputs()[0]).0.unroll,
+            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully,
             _ => false,
         };
         let name = self.name(match op {

@@ -7,7 +7,7 @@ use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::options::{Multiples, WeightFormat};
-use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling};
+use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled};
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
@@ -616,6 +616,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             turn_rows *= if operations.len() == 1 { 2 } else { 1 };
             turn_rows = if count == turn_rows { turn_rows / 2 / operations.len() } else { turn_rows };
         }
+        // rows that fill no two turns would stand one by one: too much code for a body that few machines run
+        let is_spare = self.isa().lanes == 1 && self.builder.lowering.plan.isas.len() > 1;
+        if is_spare && !integers && self.plan.unrolled == Unrolled::InTurns && count / turn_rows == 1 {
+            turn_rows = chains.next_multiple_of(product.abreast);
+        }
         let packed = |rows: usize| if integers { rows * len } else { format.encoding(rows).len(rows) * len };
         let turns = count / turn_rows;
         // by operand: where the words of each part start
@@ -1196,7 +1201,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         // not where code is scarce
         self.isa().pass == 0
             && self.lanes() > 4
-            && !self.plan.unroll
+            && self.plan.unrolled != Unrolled::Fully
             && !self.stores_sums()
             && !self.product().format.is_of_integers()
             && self.plan.bytes() <= most * self.lanes()

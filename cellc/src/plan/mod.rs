@@ -201,12 +201,13 @@ impl ProductPlan {
     /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
     /// set wants.
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
+        let rows = if self.unrolled == Unrolled::Never { 1 } else { isa.rows };
         let least = match self.product.format {
             WeightFormat::Bf16Pair => 2.max(chains),
             WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Int8 => chains,
             WeightFormat::Int8Pair | WeightFormat::Int8Quad | WeightFormat::Int16 => chains,
         };
-        isa.rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
+        rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
     }
 
     /// In how many chains each of so many sums is added up side by side. The order of integers is free: as many as hide the latency of one instruction
@@ -631,8 +632,8 @@ pub struct ProductPlan {
     pub weights: usize,
     /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
     pub biases: usize,
-    /// Whether the loops over rows are unrolled.
-    pub unroll: bool,
+    /// How far the loops over rows are unrolled.
+    pub unrolled: Unrolled,
     /// Whether loops over rows are unrolled by so many that [loads are apart](Isa::load_distance).
     pub loads_apart: bool,
     /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
@@ -650,6 +651,17 @@ pub struct ProductPlan {
     pub tilings: Vec<Vec<Tiling>>,
     /// Why, a line each.
     pub reasons: Vec<String>,
+}
+
+/// How far the loops of a product over rows are unrolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unrolled {
+    /// No loop is left.
+    Fully,
+    /// An iteration takes as many rows as the instruction set wants; rows that fill two iterations make a loop.
+    InTurns,
+    /// An iteration takes one row, or those that are packed as one: the smallest code.
+    Never,
 }
 
 /// What one of two threads computes of a cell.
@@ -932,13 +944,14 @@ fn plan_product(
     let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line);
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
-    let unroll = match options.unroll {
-        Unroll::Full => true,
-        Unroll::None => false,
-        Unroll::Auto => work <= UNROLL_BUDGET && once,
+    let unrolled = match options.unroll {
+        Unroll::Full => Unrolled::Fully,
+        Unroll::None => Unrolled::Never,
+        Unroll::Auto if work <= UNROLL_BUDGET && once => Unrolled::Fully,
+        Unroll::Auto => Unrolled::InTurns,
     };
     reasons.push(match options.unroll {
-        Unroll::Auto if unroll => {
+        Unroll::Auto if unrolled == Unrolled::Fully => {
             format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}")
         }
         Unroll::Auto if product.rows > 1 => "loops kept: batch above 1".to_string(),
@@ -1014,7 +1027,7 @@ fn plan_product(
         own_h: None,
         weights,
         biases,
-        unroll,
+        unrolled,
         loads_apart,
         snake,
         input_first,

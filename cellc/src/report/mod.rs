@@ -15,7 +15,7 @@ use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted};
 use crate::options::WeightFormat;
-use crate::plan::{Half, Plan, ProductPlan, Tiling};
+use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
 use cost::{Cost, formula};
 pub use measured::Measured;
@@ -583,7 +583,7 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
         }
     });
     let panels: Vec<_> = panels.collect();
-    format!("{}, {}", panels.join(", "), if plan.unroll { "unrolled" } else { "loops" })
+    format!("{}, {}", panels.join(", "), if plan.unrolled == Unrolled::Fully { "unrolled" } else { "loops" })
 }
 
 /// The graphs inside an operation.

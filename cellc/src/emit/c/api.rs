@@ -292,10 +292,11 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
     // the function of the state stands beside those of the struct, which call it
-    for name in ["isa", "flush", "function", "state", "struct", "steps"] {
+    for name in ["declared", "isa", "flush", "function", "state", "struct", "steps"] {
         let wanted = match name {
             "isa" => file.interface.has_isas(),
             "flush" => flushes,
+            "declared" => true,
             _ => items.contains(&name),
         };
         if wanted {

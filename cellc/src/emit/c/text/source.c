@@ -1,6 +1,7 @@
-//: isa
+//: declared
 
 /* ---- what the header declares ---- */
+//: isa
 //* instead
 
 /* What every machine has that this file is compiled for. */
