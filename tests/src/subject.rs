@@ -116,7 +116,8 @@ impl Subject {
     /// Everything that a driver should print, by interpreting the bodies of the instruction sets `on`, and the scalar body of a small network.
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
-        for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa) || *isa == PLAIN.name) {
+        for (index, (isa, _)) in self.isas().enumerate().filter(|(_, (isa, _))| on.contains(isa) || *isa == PLAIN.name)
+        {
             for (call, parameters) in self.calls.iter().enumerate() {
                 let mut variables = self.variables();
                 let first = self.interpret_from(index, parameters, &mut variables);

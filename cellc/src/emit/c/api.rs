@@ -185,7 +185,10 @@ impl CFile<'_> {
             ("baselines when instead", if instead { baselines.clone() } else { Vec::new() }),
             ("baselines when chosen", if self.interface.has_isas() { baselines } else { Vec::new() }),
         ];
-        lists.push(("model's file", self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect()));
+        lists.push((
+            "model's file",
+            self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect(),
+        ));
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
         lists
