@@ -22,7 +22,9 @@ impl RustFile<'_> {
     /// All items.
     pub(super) fn surface(&self) -> String {
         let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
-        version + &self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect::<String>()
+        self.refused()
+            + &version
+            + &self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect::<String>()
     }
 
     fn of_name(&self, name: &str) -> String {
@@ -31,8 +33,7 @@ impl RustFile<'_> {
         let has_block = self.interface.block_len > 0;
         match name {
             "isa" => {
-                self.refused()
-                    + &self.item(name)
+                self.item(name)
                     + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
                     + &self
                         .asked()
