@@ -66,7 +66,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     }
     let body = with_attributes(compilation.tokens(), &interface.type_name, &declaration.attributes);
     let warnings = warnings(&problems, &tokens, &place);
-    let item = item(&declaration, &module, &interface.type_name, body);
+    let read: Vec<_> = compilation.model.files.iter().map(|file| &file.name[..]).collect();
+    let item = item(&declaration, &read, (&module, &interface.type_name), body);
     quote!(#item #warnings)
 }
 
@@ -258,8 +259,14 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     module
 }
 
-/// The module, the type's own name outside it, and what makes the compiler look at the files again.
-fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStream) -> TokenStream {
+/// The module, the type's own name outside it, and what makes the compiler look at the files again. `read`: the model's file and those that it
+/// names.
+fn item(
+    declaration: &Declaration,
+    read: &[&str],
+    (module, type_name): (&str, &str),
+    body: TokenStream,
+) -> TokenStream {
     let (visibility, name) = (&declaration.visibility, &declaration.name);
     let module = Ident::new(module, Span::call_site());
     let generated = Ident::new(type_name, Span::call_site());
@@ -267,7 +274,7 @@ fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStr
     // a name that is not CamelCase and ASCII keeps its own spelling outside
     let renamed = (*name != type_name).then(|| quote!(as #name));
     let item = if renamed.is_none() { name } else { &generated };
-    let tracked = tracked(declaration).into_iter().map(|file| {
+    let tracked = tracked(declaration, read).into_iter().map(|file| {
         quote!(
             const _: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", #file));
         )
@@ -286,7 +293,7 @@ fn item(declaration: &Declaration, module: &str, type_name: &str, body: TokenStr
 }
 
 /// The files that the model was read from, relative to the folder of Cargo.toml.
-fn tracked(declaration: &Declaration) -> Vec<String> {
+fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
     let Some(model) = declaration.model_file() else {
         return declaration.tensor_file().map(|file| file.value).into_iter().collect();
     };
@@ -296,7 +303,14 @@ fn tracked(declaration: &Declaration) -> Vec<String> {
     };
     // a model whose weights are all given at run time has no such file
     let there = shown(&weights).exists();
-    std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect()
+    let mut files: Vec<_> = std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect();
+    let beside = read.iter().skip(1).map(|name| Path::new(&model.value).with_file_name(name));
+    for file in beside.map(|path| path.to_string_lossy().into_owned()) {
+        if !files.contains(&file) && shown(&file).exists() {
+            files.push(file);
+        }
+    }
+    files
 }
 
 fn of_severity(problems: &Diagnostics, severity: Severity) -> impl Iterator<Item = &Diagnostic> {

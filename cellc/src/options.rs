@@ -18,6 +18,16 @@ pub enum Language {
     C,
 }
 
+impl Language {
+    /// Its name, for the reader.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::C => "C",
+        }
+    }
+}
+
 /// How far to unroll loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]

@@ -25,7 +25,7 @@ use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
-use crate::model::{Activation, Direction, LstmGateOrder, Model, Tensor};
+use crate::model::{Activation, Direction, InputFile, LstmGateOrder, Model, Tensor};
 use crate::options::{
     Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
 };
@@ -637,6 +637,9 @@ impl Builder {
         }
         let (compilation, files) = self.generate()?;
         if in_build_script {
+            for file in self.files_beside(&compilation.model.files)? {
+                println!("cargo::rerun-if-changed={file}");
+            }
             for line in compilation.warnings.to_string().lines() {
                 println!("cargo::warning={line}");
             }
@@ -677,6 +680,22 @@ impl Builder {
             }
         };
         files.iter().map(|file: &PathBuf| line(file)).collect()
+    }
+
+    /// The files beside the model that were read with it: weights that an ONNX file keeps in others.
+    fn files_beside(&self, read: &[InputFile]) -> Result<Vec<String>, Error> {
+        match &self.source {
+            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
+            BuilderSource::File { xml, weights: None } => {
+                let known = self.files()?;
+                let beside = read.iter().skip(1).map(|file| line(&xml.with_file_name(&file.name)));
+                Ok(beside.collect::<Result<Vec<_>, _>>()?.into_iter().filter(|file| !known.contains(file)).collect())
+            }
+            _ => {
+                let _ = read;
+                Ok(Vec::new())
+            }
+        }
     }
 
     /// What [`Builder::compile`] writes.

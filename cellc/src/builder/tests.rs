@@ -395,3 +395,17 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
     assert_eq!(dev[1..], ["[profile.dev.package.app]", "opt-level = 3"]);
     assert_eq!(slow_profile("s", "wasm32", "release", "app")[1], "[profile.release.package.app]");
 }
+
+/// torch.onnx.export writes weights into a file beside the model: cargo has to build again when that file alone changes.
+#[cfg(feature = "read-onnx")]
+#[test]
+fn cargo_watches_the_weights_beside_an_onnx_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/onnx/cases/external_data_noffset");
+    let builder = Builder::new(folder.join("model.onnx"));
+    let (compilation, _) = builder.generate().expect("the model is read");
+    let mut watched = builder.files().expect("names");
+    watched.extend(builder.files_beside(&compilation.model.files).expect("names"));
+    watched.sort();
+    let expected = ["B.bin", "R.bin", "W.bin", "model.onnx"].map(|name| folder.join(name).display().to_string());
+    assert_eq!(watched, expected);
+}

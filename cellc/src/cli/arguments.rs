@@ -72,7 +72,7 @@ Examples:
   cellc check gru.onnx --arithmetic all --target cortex-m4f     error, flash and instructions of each arithmetic
   cellc check gru.onnx --max-error 1e-4 --json   for tools
 
-Keys of the JSON: model, language, inputs, steps, passed, arithmetics;
+Keys of the JSON: model, language, inputs, steps, passed, above_max_error (arithmetic, output, error), arithmetics;
   arithmetics   arithmetic, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions, outputs
   outputs       name, shape, largest_value, one_step (error, bound, no_useful_bound, values_beyond_bound),
                 all_steps (error, rms, snr_db), recording (error, rms, snr_db, cosine, rows, arg_max_differs,

@@ -13,9 +13,10 @@ use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
 use crate::options::{Options, State};
-use crate::validate::validate;
+use crate::validate::{STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
+use super::check::single_steps;
 use super::calls::{self, Calls, Expected};
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
@@ -85,7 +86,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                 let options = calls::fix_shapes(&mut model, &options, &shapes[shape]);
                 let compilation = compile::compile(&model, &options)?;
                 if !warned {
-                    progress.suspend(|| report(&compilation.warnings));
+                    let warnings = told(&compilation, &expected, calls.len());
+                    progress.suspend(|| report(&warnings));
                     warned = true;
                 }
                 wanted = wanted_outputs(&compilation, &arguments.output)?;
@@ -139,6 +141,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     files::write_all(&results)?;
     Ok(())
+}
+
+/// The warnings of a compilation. Where every call has one step of a model with an open number of steps, the files are the reason why a layer
+/// begins anew, not the model.
+fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
+    let Compilation { model, warnings, .. } = compilation;
+    let is_open = model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
+    if model.restarts.is_empty() || !is_open || calls < 2 {
+        return warnings.clone();
+    }
+    let others = warnings.0.iter().filter(|warning| !warning.found.contains(STARTS_ANEW)).cloned();
+    Diagnostics(others.chain([single_steps(calls)]).collect())
 }
 
 /// Which outputs go to which files.

@@ -79,6 +79,9 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
 /// stand for.
 fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    if [".c", ".rs"].iter().any(|extension| word.ends_with(extension)) && !names.contains(&first) {
+        return format!("unexpected argument '{word}': the file to write is said by -o {word}");
+    }
     if names.contains(&first) || first.starts_with('-') || first.contains(['.', '/']) {
         return format!(
             "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \

@@ -19,7 +19,16 @@ struct Report<'a> {
     steps: usize,
     /// No bound is broken, and no error is above the largest that is allowed.
     passed: bool,
+    /// The outputs whose largest error is above the one that is allowed.
+    above_max_error: Vec<TooFar<'a>>,
     arithmetics: Vec<OfArithmetic<'a>>,
+}
+
+#[derive(Serialize)]
+struct TooFar<'a> {
+    arithmetic: &'static str,
+    output: &'a str,
+    error: f64,
 }
 
 #[derive(Serialize)]
@@ -75,8 +84,7 @@ struct Recorded {
 
 /// Everything as JSON.
 pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
-    let far = arguments.max_error.is_some_and(|most| !too_far(all, most).is_empty());
-
+    let far = arguments.max_error.map_or_else(Vec::new, |most| too_far(all, most));
     let report = Report {
         model: arguments.model.path().display().to_string(),
         language: match arguments.execute.language() {
@@ -85,7 +93,11 @@ pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked])
         },
         inputs: inputs(source),
         steps: all.first().map_or(0, |checked| checked.steps),
-        passed: !far && !all.iter().any(Checked::is_broken),
+        passed: far.is_empty() && !all.iter().any(Checked::is_broken),
+        above_max_error: far
+            .iter()
+            .map(|(arithmetic, output, error)| TooFar { arithmetic: arithmetic.name(), output, error: *error })
+            .collect(),
         arithmetics: all.iter().map(|checked| arithmetic(arguments, checked)).collect(),
     };
     let mut text = serde_json::to_string_pretty(&report).expect("names are text");

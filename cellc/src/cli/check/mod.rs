@@ -12,7 +12,7 @@ mod table;
 
 use crate::bound::{Profile, bound};
 use crate::compile::{self, Compilation};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, parts};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::{Model, ValidModel};
@@ -67,6 +67,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
                 "--output is what was recorded for given inputs: add --input or --inputs".into(),
             ));
         }
+        None if arguments.threshold.is_some() => return Err(Failure::Usage(NOTHING_RECORDED.into())),
         None => Source::Drawn { seed: arguments.seed, range: arguments.range },
     };
     let arithmetics = arguments.model.arithmetics();
@@ -90,6 +91,18 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     write_stdout(text.as_bytes())?;
     let above = arguments.max_error.is_some_and(|most| !too_far(&found, most).is_empty());
     if above || found.iter().any(Checked::is_broken) { Err(Failure::Broken) } else { Ok(()) }
+}
+
+/// What a threshold lacks.
+const NOTHING_RECORDED: &str = "--threshold counts decisions that differ from a recording: add the recorded outputs, --output NAME=FILE or \
+                                r<k>_out<j>.npy beside the inputs";
+
+/// That a recording of single steps is no sequence.
+pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
+    let found = format!("each of the {files} calls is a sequence of one step, which begins with the initial state");
+    let help = "if the recording goes on from call to call, put all steps into one file of each input, r0_in0.npy, \
+                with as many steps on the axis of steps";
+    Diagnostic::notice(Origin::Unknown, found).help(help)
 }
 
 /// The arithmetics and outputs of which an error is above the largest that is allowed, or is no
@@ -120,6 +133,12 @@ fn checked(
     let compilation = compile::compile(model, options)?;
     if let Source::Recorded(recording) = source {
         recording.compiled(arguments, &compilation)?;
+        if arguments.threshold.is_some() && !recording.has_outputs() {
+            return Err(Failure::Usage(NOTHING_RECORDED.into()));
+        }
+        if compilation.model.steps.is_some() && recording.is_in_single_steps() {
+            progress.suspend(|| report(&Diagnostics(vec![single_steps(recording.calls())])));
+        }
     }
     let mut harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let isa = harness.isa().to_owned();

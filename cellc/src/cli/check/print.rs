@@ -10,7 +10,7 @@ use crate::encoding::Loss;
 use crate::free_run::Part;
 use crate::header::integers;
 use crate::model::ElementType;
-use crate::options::{Language, Range, Threads};
+use crate::options::{Range, Threads};
 
 use super::inputs::Source;
 use super::table::{Broken, Table};
@@ -36,10 +36,10 @@ pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Check
 fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
     let options = &checked.compilation.options;
     let code = match (options.language, options.arch) {
-        // both languages give the same bits, and this one is not for the target
-        (_, arch) if arch.name != <&Arch>::default().name => format!("code for {}, run on this machine", arch.name),
-        (Language::Rust, _) => "generated Rust".to_owned(),
-        (Language::C, _) => "generated C".to_owned(),
+        (language, arch) if arch.name != <&Arch>::default().name => {
+            format!("generated {} for {}, run on this machine", language.name(), arch.name)
+        }
+        (language, _) => format!("generated {}", language.name()),
     };
     let profile = if checked.fused { "fused" } else { "unfused" };
     let inputs = inputs(source);

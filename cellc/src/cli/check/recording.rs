@@ -92,6 +92,21 @@ impl Recording {
         Ok(())
     }
 
+    /// The number of calls.
+    pub(super) fn calls(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether outputs were recorded.
+    pub(super) fn has_outputs(&self) -> bool {
+        self.outputs.iter().flatten().any(Option::is_some)
+    }
+
+    /// Whether there are several calls, of one step each.
+    pub(super) fn is_in_single_steps(&self) -> bool {
+        self.frames.len() > 1 && self.frames.iter().all(|frames| *frames == 1)
+    }
+
     /// The number of steps that the files of a call hold.
     fn frames_of(&self, call: usize, model: &ValidModel) -> Result<usize, Failure> {
         let mut found: Option<(usize, &Path)> = None;

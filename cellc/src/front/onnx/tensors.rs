@@ -225,7 +225,8 @@ impl Folder {
         };
         let unreadable = |error: std::io::Error| {
             let found = format!("external data at {}: {error}", quoted(location));
-            Wrong::new(found, "a file beside the model that can be read", "put the file beside the model")
+            let help = "put the file beside the model, and give the model by its path: from a pipe it has no folder";
+            Wrong::new(found, "a file beside the model that can be read", help)
         };
         // neither a link nor a device: not even one on the way
         let full = folder.join(path);

@@ -2,6 +2,9 @@
 
 mod anew;
 mod restarts;
+
+#[cfg(feature = "cli")]
+pub(crate) use restarts::STARTS_ANEW;
 mod through;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -12,6 +12,9 @@ use crate::options::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
 
+/// What a warning says of a layer whose state nothing keeps.
+pub(crate) const STARTS_ANEW: &str = "starts every call from";
+
 /// What a state starts from that no call keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
@@ -357,6 +360,7 @@ impl Validation<'_> {
         restarts
     }
 
+    /// Warns of a layer with [`STARTS_ANEW`].
     fn warn_of_restart(
         &mut self,
         model: &ValidModel,
@@ -368,11 +372,11 @@ impl Validation<'_> {
         let (name, states) = (quoted(&node.name), &lost.states);
         let found = match lost.start {
             Start::Constant { .. } => format!(
-                "{name} starts every call from the same constant state: it computes one step per call, and nothing keeps \
+                "{name} {STARTS_ANEW} the same constant state: it computes one step per call, and nothing keeps \
                  {states} between calls"
             ),
             Start::InParts => format!(
-                "the cell that {name} is part of starts every call from the same constant state: it computes one step \
+                "the cell that {name} is part of {STARTS_ANEW} the same constant state: it computes one step \
                  per call, and nothing keeps {states} between calls"
             ),
             Start::Variables(variable) => {
@@ -384,7 +388,7 @@ impl Validation<'_> {
                     None => ("variables".to_owned(), "them".to_owned()),
                 };
                 format!(
-                    "{name} starts every call from {from}, and the value that is assigned to {it} does not depend on \
+                    "{name} {STARTS_ANEW} {from}, and the value that is assigned to {it} does not depend on \
                      its {states}"
                 )
             }
