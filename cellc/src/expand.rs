@@ -261,12 +261,7 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
 
 /// The module, the type's own name outside it, and what makes the compiler look at the files again. `read`: the model's file and those that it
 /// names.
-fn item(
-    declaration: &Declaration,
-    read: &[&str],
-    (module, type_name): (&str, &str),
-    body: TokenStream,
-) -> TokenStream {
+fn item(declaration: &Declaration, read: &[&str], (module, type_name): (&str, &str), body: TokenStream) -> TokenStream {
     let (visibility, name) = (&declaration.visibility, &declaration.name);
     let module = Ident::new(module, Span::call_site());
     let generated = Ident::new(type_name, Span::call_site());

@@ -277,7 +277,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--no-state", "--state=h=o"], &["cannot be used with"]),
         (&[gru, "-o", "gru.rs", "--range=-1"], &["a magnitude from 0 that f32 holds"]),
         (&[gru, "-o", "gru.rs", "--range", "-1"], &["a magnitude from 0 that f32 holds"]),
-        (&[gru, "gru.rs"], &["'gru.rs'", "one model"]),
+        (&[gru, "gru.rs"], &["'gru.rs'", "-o gru.rs"]),
+        (&[gru, gru], &["one model is compiled"]),
         (&[gru, "-o", "gru.rs", "--clock=80MHz"], &["'--clock'", "it is an option of cellc inspect"]),
         (&["chek", gru], &["no command 'chek'", "cellc check"]),
         (&["-o", "gru.rs", "check", gru], &["run, check, inspect and bench, come first"]),
@@ -285,6 +286,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&["run", gru, "--inputs=in"], &["<--outputs <FOLDER>|--output <NAME=FILE>>"]),
         (&["run", gru, "--inputs=a", "--outputs=b", "--emit=plan"], &["[possible values: rust, c]"]),
         (&["check", gru, "--steps=0"], &["at least 1"]),
+        (&["check", gru, "--threshold=0.1"], &["decisions that differ from a recording"]),
         (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
         (&["inspect", gru, "--svg=folder"], &["--svg folder names no file"]),
         (&["inspect", gru, "--svg=-", "--json"], &["both want standard output"]),
@@ -921,6 +923,27 @@ fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
     fs::write(place.path("x.npy"), npy("<f4", &[3, 2], &[0; 24])).unwrap();
     let done = run(&["--input=x=x.npy"]);
     assert!(!done.stderr.contains("steps"), "{done:?}");
+}
+
+/// Files of one step each are no sequence: the report says so, and does not blame the model.
+#[test]
+fn calls_of_one_step_are_no_sequence() {
+    let place = Place::new();
+    fs::create_dir(place.path("steps")).unwrap();
+    for call in 0..2 {
+        let raw: Vec<u8> = (0..10).flat_map(|i| (i as f32 / 8.0 - 0.5).to_le_bytes()).collect();
+        fs::write(place.path(format!("steps/r{call}_in0.npy")), npy("<f4", &[1, 1, 10], &raw)).unwrap();
+    }
+    let gru = model("torch_gru2_head");
+    let shape = "--shape=x=1,?,10";
+    for arguments in [
+        arguments!["run", &gru, shape, "--isa=generic", "--inputs=steps", "--outputs=out"],
+        arguments!["check", &gru, shape, "--isa=generic", "--inputs=steps"],
+    ] {
+        let done = place.cellc(arguments).succeeded();
+        assert!(done.stderr.contains("each of the 2 calls is a sequence of one step"), "{}", done.stderr);
+        assert!(!done.stderr.contains("leave the number of steps open"), "{}", done.stderr);
+    }
 }
 
 /// What a name holds leads to no other folder.

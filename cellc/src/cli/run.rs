@@ -16,8 +16,8 @@ use crate::options::{Options, State};
 use crate::validate::{STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
-use super::check::single_steps;
 use super::calls::{self, Calls, Expected};
+use super::check::single_steps;
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
 use super::streams::cannot_write;
