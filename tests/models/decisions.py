@@ -350,6 +350,34 @@ def qdq_axis_0(rng):
     return graph, [[draw(rng, 4, 5), draw(rng, 1, 4, 8)]], [None] * 3
 
 
+def q_operators(rng):
+    """What ONNX Runtime's static quantiser writes in its format QOperator, and its quantisation to 16 bits; infinities, and elements by the older name."""
+    values = {
+        'x_scale': np.float32(.03), 'x_zero': np.uint8(120), 'y_scale': np.float32(.05), 's_scale': np.float32(1 / 256),
+        's_zero': np.uint8(0), 'wide': np.float32(1e-4), 'middle': np.uint16(32000), 'W': rng.integers(-127, 127, (5, 8)).astype(np.int8),
+        'W_scale': np.float32(.011), 'W_zero': np.int8(0), 'C': rng.integers(-999, 999, 5).astype(np.int32)}
+    x, one, two = ['x_q', 'x_scale', 'x_zero'], ['y_scale', 'x_zero'], ['s_scale', 's_zero']
+    nodes = [h.make_node('QuantizeLinear', ['x', 'x_scale', 'x_zero'], ['x_q'])]
+    results = {'added': ('QLinearAdd', x + x + one, {}), 'multiplied': ('QLinearMul', x + x + one, {}), 'leaky': ('QLinearLeakyRelu', x + one, {'alpha': .2}),
+               'sigmoid': ('QLinearSigmoid', x + two, {}), 'softmax': ('QLinearSoftmax', x + two, {'axis': -1, 'opset': 17}),
+               'joined': ('QLinearConcat', one + x + x, {'axis': 0}),
+               'dense': ('QGemm', x + ['W', 'W_scale', 'W_zero', 'C'] + one, {'transB': 1, 'alpha': .5})}
+    for name, (kind, inputs, attributes) in results.items():
+        nodes += [h.make_node(kind, inputs, [name + '_q'], domain='com.microsoft', **attributes),
+                  h.make_node('DequantizeLinear', [name + '_q'] + inputs[-2:] if kind != 'QLinearConcat' else [name + '_q'] + one, [name])]
+    nodes += [h.make_node('QGemm', x + ['W', 'W_scale', 'W_zero', 'C'], ['float'], domain='com.microsoft', transB=1),
+              h.make_node('QuantizeLinear', ['x', 'wide', 'middle'], ['x_16'], domain='com.microsoft'),
+              h.make_node('DequantizeLinear', ['x_16', 'wide', 'middle'], ['of_16'], domain='com.microsoft'),
+              h.make_node('Div', ['x', 'some'], ['ends']), h.make_node('IsInf', ['ends'], ['infinite']),
+              h.make_node('IsInf', ['ends'], ['below'], detect_positive=0)]
+    shapes = {'joined': [6, 8], 'dense': [3, 5], 'float': [3, 5]}
+    outputs = [info(name, T.FLOAT, shapes.get(name, [3, 8])) for name in [*results, 'float', 'of_16']]
+    outputs += [info(name, T.BOOL, [3, 8]) for name in ('infinite', 'below')]
+    values['some'] = np.float32([0, 1, 0, 1, 0, 1, 0, 1])
+    graph = h.make_graph(nodes, 'q_operators', [info('x', T.FLOAT, [3, 8])], outputs, constants(**values))
+    return graph, [[draw(rng, 3, 8)]], [None] * len(outputs)
+
+
 def qdq_pairs_by_axis(rng):
     """Values that are quantised and taken back by an axis of theirs, whose shapes nothing writes: an input, and the result of a product."""
     values = {
@@ -587,13 +615,13 @@ def write(folder, make, seed):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
             node.name = f'{node.op_type}_{k}'
-    model = h.make_model(graph, opset_imports=[h.make_opsetid('', opset)], ir_version=ir_version)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid(domain, number) for domain, number in [('', opset)] + [('com.microsoft', 1)] * (graph.name == 'q_operators')], ir_version=ir_version)
     onnx.checker.check_model(model)
     folder = os.path.join(folder, graph.name)
     os.makedirs(folder, exist_ok=True)
     onnx.save(model, os.path.join(folder, 'model.onnx'))
     options = onnxruntime.SessionOptions()
-    if graph.name.startswith('qdq'):
+    if graph.name.startswith('q'):
         # as it is defined, in f32
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = None if own else onnxruntime.InferenceSession(model.SerializeToString(), options)
@@ -645,7 +673,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -127,7 +127,7 @@ impl Validation<'_> {
         let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
         let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else { return false };
         let found = format!("an input of shape {}: a size of 0", shape_text(&self.shape_of(known)));
-        let help = "leave the layer out: there is nothing to compute";
+        let help = "correct the shape, or leave the layer out: there is nothing to compute";
         self.error(node, &node.origin, found, "sizes of 1 or more", help);
         true
     }

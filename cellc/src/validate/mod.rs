@@ -473,10 +473,7 @@ impl<'a> Validation<'a> {
 
     fn constant(&mut self, node: &Node, tensor: &Tensor) {
         let value = node.outputs[0];
-        if tensor.shape().contains(&0) && tensor.element().is_float() {
-            let found = format!("a constant of shape {:?}: a size of 0", tensor.shape());
-            self.error(node, &self.model.values[value.0].origin, found, "sizes of 1 or more", "correct the shape");
-        } else if tensor.len() > MOST_ELEMENTS {
+        if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
             self.folded.given(tensor);

@@ -12,6 +12,7 @@ mod lower;
 mod nodes;
 mod operators;
 mod proto;
+mod qlinear;
 mod quantized;
 mod recurrent;
 mod remedies;

@@ -669,6 +669,23 @@ pub(super) fn is_nan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op_of(Op::Elementwise(Elementwise::NotEqual), vec![x, x], ElementType::Bool)])
 }
 
+pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let x = call.x();
+    let [negative, positive] = ["detect_negative", "detect_positive"].map(|name| call.attributes.flag(name, true));
+    let (value, infinity) = match (negative, positive) {
+        (true, true) => (reader.op(Op::Elementwise(Elementwise::Abs), vec![x]), f32::INFINITY),
+        (false, true) => (x, f32::INFINITY),
+        (true, false) => (x, f32::NEG_INFINITY),
+        (false, false) => {
+            let found = "detect_negative=0 and detect_positive=0";
+            reader.error(found, "1 in one of them", "remove the operator: its result is false everywhere");
+            return None;
+        }
+    };
+    let infinity = reader.number_like(value, infinity);
+    Some(vec![reader.op_of(Op::Elementwise(Elementwise::Equal), vec![value, infinity], ElementType::Bool)])
+}
+
 /// The place of the largest or smallest element along an axis.
 pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, largest: bool) -> Values {
     let axis = call.attributes.int("axis").unwrap_or(0);

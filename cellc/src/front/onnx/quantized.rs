@@ -19,16 +19,16 @@ type Values = Option<Vec<ValueId>>;
 const F32: ElementType = ElementType::F32;
 
 /// One operation element by element on floating point.
-fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+pub(super) fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
     reader.op_of(Op::Elementwise(function), inputs.to_vec(), F32)
 }
 
-fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
+pub(super) fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     reader.op_of(Op::Convert, vec![value], F32)
 }
 
 /// The least and the largest number of a type that values are quantised to.
-fn limits(element: ElementType) -> Option<(f32, f32)> {
+pub(super) fn limits(element: ElementType) -> Option<(f32, f32)> {
     Some(match element {
         ElementType::I4 => (-8.0, 7.0),
         ElementType::U4 => (0.0, 15.0),
@@ -90,7 +90,7 @@ fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()
 }
 
 /// `clamp(round(x / scale) + zero)` as floating point.
-fn rounded(
+pub(super) fn rounded(
     reader: &mut GraphReader<'_>,
     x: ValueId,
     scale: ValueId,
@@ -150,7 +150,7 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
 }
 
 /// `q - zero` as floating point.
-fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) -> ValueId {
+pub(super) fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) -> ValueId {
     let value = float(reader, value);
     match zero {
         None => value,
@@ -218,7 +218,7 @@ pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>
     Some(vec![whole, scale, zero])
 }
 
-fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> ValueId {
+pub(super) fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> ValueId {
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
 
@@ -293,7 +293,7 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
 }
 
 /// Sums of products of whole numbers, as whole numbers of another scale.
-fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3], zero: ValueId) -> Values {
+pub(super) fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3], zero: ValueId) -> Values {
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());

@@ -446,7 +446,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
             vec![Piece::Stacked(stack)]
         }
         // parts of one length, which is known when compiling
-        Some(Some(length)) if length.shape().is_empty() => {
+        Some(Some(known)) if known.shape().is_empty() => {
             let place = reader.place(x, axis, 0);
             let (zero, one, end) = (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
             let (shape, next) = (reader.shape_of(x), reader.sum(place, 1));
@@ -455,7 +455,14 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
                 (reader.part(shape, zero, place), reader.part(shape, next, end), reader.integers(&[-1]));
             let shape = reader.joined(vec![before, rest, length, after]);
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
-            vec![Piece::Stacked(reader.with_in_front(parts, place))]
+            let ones = known.get_i64(0) == Some(1);
+            let mut stack = reader.with_in_front(parts, place);
+            // PyTorch writes unbind so, and ONNX Runtime reads it so
+            if !keep && ones {
+                let next = reader.sum(place, 1);
+                stack = reader.op(Op::Squeeze { skip: false }, vec![stack, next]);
+            }
+            vec![Piece::Stacked(stack)]
         }
         Some(_) => {
             let help = "give the length of each part as a constant";

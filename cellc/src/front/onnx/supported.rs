@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
 use super::{
-    arrange as a, bodies, features, fused, operators as o, quantized as q, recurrent, sequences, signal as s, windows,
+    arrange as a, bodies, features, fused, operators as o, qlinear, quantized as q, recurrent, sequences, signal as s,
+    windows,
 };
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
@@ -129,6 +130,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Round", &[11, 22], 1..=1, |r, c| o::unary(r, c, E::Round), "elementwise; to the even one of two"),
     row("Sign", &[9, 13], 1..=1, |r, c| o::unary(r, c, E::Sign), "elementwise"),
     row("IsNaN", &[9, 13, 20], 1..=1, o::is_nan, "elementwise"),
+    row("IsInf", &[10, 20], 1..=1, o::is_inf, "elementwise"),
     row("ReduceSum", &[1, 11, 13], 1..=2, |r, c| o::reduce(r, c, R::Sum), "constant axes"),
     row("ReduceMean", &[1, 11, 13, 18], 1..=2, |r, c| o::reduce(r, c, R::Mean), "constant axes"),
     row("ReduceMax", &[1, 11, 12, 13, 18, 20], 1..=2, |r, c| o::reduce(r, c, R::Max), "constant axes"),
@@ -205,6 +207,7 @@ pub static SUPPORTED: &[Supported] = &[
         o::scatter_elements,
         "any indices, up to 64 of run time; every reduction",
     ),
+    row("Scatter", &[9], 3..=3, o::scatter_elements, "as ScatterElements, whose older name it is"),
     row("GatherElements", &[11, 13], 2..=2, o::gather_elements, "any indices, as Gather"),
     row("Expand", &[8, 13], 2..=2, o::expand, "a constant shape"),
     row("Tile", &[6, 13], 2..=2, o::tile, "constant repeats"),
@@ -285,6 +288,17 @@ pub static SUPPORTED: &[Supported] = &[
     microsoft("DynamicQuantizeLSTM", 3..=12, q::dynamic_lstm, "all directions; no sequence_lens").giving(0..=3),
     microsoft("DynamicQuantizeMatMul", 3..=5, q::dynamic_matmul, "sums beyond 2^24 are rounded"),
     microsoft("MatMulIntegerToFloat", 4..=7, q::matmul_integer_to_float, "sums beyond 2^24 are rounded"),
+    microsoft("QuantizeLinear", 2..=3, q::quantize, "as QuantizeLinear"),
+    microsoft("DequantizeLinear", 2..=3, q::dequantize, "as DequantizeLinear"),
+    microsoft("QLinearAdd", 7..=8, |r, c| qlinear::of_two(r, c, E::Add), "one scale of each tensor"),
+    microsoft("QLinearMul", 7..=8, |r, c| qlinear::of_two(r, c, E::Multiply), "one scale of each tensor"),
+    microsoft("QLinearSigmoid", 4..=5, qlinear::sigmoid, "one scale of each tensor"),
+    microsoft("QLinearLeakyRelu", 4..=5, qlinear::leaky_relu, "one scale of each tensor"),
+    microsoft("QLinearSoftmax", 5..=5, qlinear::softmax, "one scale of each tensor"),
+    microsoft("QLinearConcat", 5..=ANY, qlinear::concat, "one scale of each tensor"),
+    microsoft("QLinearAveragePool", 4..=5, qlinear::average_pool, "channels first"),
+    microsoft("QLinearGlobalAveragePool", 5..=5, qlinear::global_average_pool, "channels first"),
+    microsoft("QGemm", 6..=9, qlinear::gemm, "sums beyond 2^24 are rounded; scales of B along its columns"),
     microsoft("FusedConv", 2..=4, fused::conv, "as Conv; its activations; Z"),
     microsoft("FusedGemm", 2..=3, fused::gemm, "as Gemm; its activations"),
     microsoft("FusedMatMul", 2..=2, fused::matmul, "alpha, all transpositions"),
@@ -328,6 +342,6 @@ pub static SUPPORTED: &[Supported] = &[
     ),
     row("SequenceLength", &[11], 1..=1, sequences::length, "computed when compiling"),
     row("ConcatFromSequence", &[11], 1..=1, sequences::concat, "along any axis, also a new one"),
-    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "a constant length, a constant list of them, or none"),
+    row("SplitToSequence", &[11, 24], 1..=2, sequences::split, "a constant length, a constant list of them, or none; parts of length 1 lose their axis with keepdims=0, as PyTorch writes them"),
     row("Scan", &[9, 11, 16, 19, 21, 23, 24, 25], 1..=ANY, bodies::scan, "both directions, any axis").giving(1..=ANY),
 ];

@@ -1178,8 +1178,17 @@ fn operators_of_the_optimiser_that_are_not_read_say_which_file_is() {
     for said in [text("com.microsoft", "Attention", &[]), text("com.microsoft", "FusedGemm", &unknown)] {
         assert!(said.contains("use the file from before optimisation, or ORT_ENABLE_BASIC"), "{said}");
     }
-    let said = text("ai.onnx.ml", "SVMRegressor", &[]);
-    assert!(said.contains("compute the features outside of the model"), "{said}");
+    let others = [
+        ("com.microsoft", "QLinearReduceMean", "quantise with quant_format=QuantFormat.QDQ"),
+        ("com.microsoft", "Inverse", "compute this part outside of the model"),
+        ("ai.onnx.ml", "SVMRegressor", "compute what trees or support vectors decide outside of the model"),
+        ("ai.onnx.ml", "LinearRegressor", "write it as Gemm with the coefficients and the intercepts"),
+        ("ai.onnx.ml", "LabelEncoder", "compute the features outside of the model"),
+    ];
+    for (domain, operator, words) in others {
+        let said = text(domain, operator, &[]);
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 /// A list as an initializer: its name, its type's number, its data.
@@ -1368,4 +1377,17 @@ fn what_is_wrong_with_a_sequence_is_said() {
         let said = read(&file(&of_nodes(nodes, &[("none", 0), ("two", 2)]), 18), None).expect_err(words).to_string();
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+/// PyTorch writes `x.unbind()` as parts of length 1 whose axis is not kept, which ONNX Runtime reads so.
+#[test]
+fn parts_of_length_1_can_lose_their_axis() {
+    let shape = |length: i64, keep: i64| {
+        let split = node("SplitToSequence", &["x", "length"], "s", &integer_attribute("keepdims", keep));
+        let nodes = [split, node("SequenceAt", &["s", "first"], "y", &[])];
+        let (model, _) = read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None).unwrap();
+        let (valid, _) = validate(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        valid.results[0].shape.clone()
+    };
+    assert_eq!([shape(1, 1), shape(1, 0), shape(2, 0)], [vec![1], vec![], vec![2]]);
 }

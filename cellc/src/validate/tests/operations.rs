@@ -661,3 +661,15 @@ fn parts_without_elements_are_left_out() {
         assert!(said.contains("of shape [2, 0]: a size of 0"), "{said}");
     }
 }
+
+/// `torch.empty(0, 3)`, to which parts are joined.
+#[test]
+fn an_empty_constant_adds_nothing_to_what_is_joined() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[2, 3]);
+    let none = graph.constant(&[0, 3]);
+    let y = graph.op(Op::Concat { axis: 0 }, &[none, x]);
+    graph.result("y", y);
+    let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(valid.results[0].shape, [2, 3]);
+}

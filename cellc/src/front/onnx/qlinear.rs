@@ -1,0 +1,153 @@
+//! What ONNX Runtime's static quantiser writes in its format QOperator, beside operators of ONNX's own: domain `com.microsoft`, from
+//! whole numbers to whole numbers, each tensor with one scale and one zero point.
+
+use super::graph::{Call, GraphReader};
+use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
+use super::{operators as o, windows};
+use crate::model::{Activation, ElementType, Elementwise as E, Op, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+/// What a tensor of whole numbers stands for, `(x - zero) scale`.
+fn meant(reader: &mut GraphReader<'_>, x: ValueId, scale: ValueId, zero: Option<ValueId>) -> ValueId {
+    let whole = centred(reader, x, zero);
+    let scale = float(reader, scale);
+    compute(reader, E::Multiply, &[whole, scale])
+}
+
+/// What the inputs from `at` on stand for: a tensor, its scale, its zero point.
+fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<ValueId> {
+    Some(meant(reader, call.input(at)?, call.input(at + 1)?, call.input(at + 2)))
+}
+
+/// Numbers as whole numbers of the type of a zero point, or of `like` where there is none.
+fn whole(reader: &mut GraphReader<'_>, y: ValueId, scale: ValueId, zero: Option<ValueId>, like: ValueId) -> Values {
+    let element = reader.element(zero.unwrap_or(like));
+    let Some(range) = limits(element) else {
+        let found = format!("a zero point of type {}", element.name());
+        reader.error(found, "i8, u8, i16, u16", "quantise to another type");
+        return None;
+    };
+    let zero = zero.map(|zero| float(reader, zero));
+    let scale = float(reader, scale);
+    let whole = rounded(reader, y, scale, zero, range);
+    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+}
+
+/// A function of one tensor, quantised anew: x, its scale and zero point, the scale and the zero point of y.
+fn of_one(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    function: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>, ValueId) -> Option<ValueId>,
+) -> Values {
+    let x = operand(reader, call, 0)?;
+    let (scale, zero, like) = (call.input(3)?, call.input(4), call.x());
+    let y = function(reader, call, x)?;
+    whole(reader, y, scale, zero, like)
+}
+
+/// The same operator of ONNX on floating point, of a version.
+fn inner(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    version: i64,
+    x: ValueId,
+    lower: impl FnOnce(&mut GraphReader<'_>, &mut Call<'_>) -> Values,
+) -> Option<ValueId> {
+    let inputs = vec![Some(x)];
+    let mut inner = Call { version, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    lower(reader, &mut inner)?.first().copied()
+}
+
+/// QLinearAdd and QLinearMul.
+pub(super) fn of_two(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: E) -> Values {
+    let (a, b) = (operand(reader, call, 0)?, operand(reader, call, 3)?);
+    let y = compute(reader, function, &[a, b]);
+    whole(reader, y, call.input(6)?, call.input(7), call.x())
+}
+
+pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    of_one(reader, call, |reader, _, x| Some(compute(reader, E::Activation(Activation::Sigmoid), &[x])))
+}
+
+pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    of_one(reader, call, |reader, call, x| inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu")))
+}
+
+/// Softmax of the operator set that the attribute `opset` states.
+pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let Some(version) = call.attributes.int("opset") else {
+        reader.error("no attribute opset", "the operator set of the Softmax", "quantise the model again");
+        return None;
+    };
+    of_one(reader, call, |reader, call, x| inner(reader, call, version, x, |r, c| o::softmax(r, c, false)))
+}
+
+fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
+    if call.attributes.flag("channels_last", false) {
+        let help = "quantise the file from before optimisation, whose channels come first";
+        reader.error("channels_last=1", "0", help);
+        return None;
+    }
+    Some(())
+}
+
+pub(super) fn global_average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    refuse_last(reader, call)?;
+    of_one(reader, call, |reader, call, x| inner(reader, call, 22, x, windows::global_average_pool))
+}
+
+pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    refuse_last(reader, call)?;
+    of_one(reader, call, |reader, call, x| inner(reader, call, 19, x, windows::average_pool))
+}
+
+/// The scale and the zero point of y, then those of every tensor behind it.
+pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    if call.inputs.len() % 3 != 2 {
+        let found = format!("{} inputs", call.inputs.len());
+        let valid = "a scale and a zero point, and three inputs for each tensor";
+        reader.error(found, valid, "quantise the model again");
+        return None;
+    }
+    let parts: Option<Vec<Option<ValueId>>> =
+        (2..call.inputs.len()).step_by(3).map(|at| operand(reader, call, at).map(Some)).collect();
+    let (scale, zero, like) = (call.input(0)?, call.input(1), call.input(2)?);
+    let inputs = parts?;
+    let mut inner = Call { version: 13, inputs, written: 1, read: vec![true], attributes: call.attributes };
+    let y = o::concat(reader, &mut inner)?[0];
+    whole(reader, y, scale, zero, like)
+}
+
+/// Gemm of two matrices of whole numbers; C counts in units of both scales. Without a scale of y it is floating point.
+pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let (a, b) = (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
+    let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
+    let mut sums = match (transpose_a, transpose_b) {
+        (false, false) => product(reader, a, b),
+        _ => reader.op_of(Op::MatMul { transpose_a, transpose_b }, vec![a, b], ElementType::F32),
+    };
+    if let Some(c) = call.input(6) {
+        let c = float(reader, c);
+        sums = compute(reader, E::Add, &[sums, c]);
+    }
+    let (mut a_scale, b_scale) = (float(reader, call.input(1)?), call.input(4)?);
+    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    if alpha != 1.0 {
+        let alpha = reader.number_like(a_scale, alpha);
+        a_scale = compute(reader, E::Multiply, &[alpha, a_scale]);
+    }
+    match (call.input(7), call.input(8)) {
+        (Some(scale), Some(zero)) => requantized(reader, sums, [a_scale, b_scale, scale], zero),
+        (None, None) => {
+            let b_scale = float(reader, b_scale);
+            let scale = compute(reader, E::Multiply, &[a_scale, b_scale]);
+            Some(vec![compute(reader, E::Multiply, &[sums, scale])])
+        }
+        _ => {
+            let found = "one of y_scale and y_zero_point";
+            reader.error(found, "both of them, or none", "quantise the model again");
+            None
+        }
+    }
+}
