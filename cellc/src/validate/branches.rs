@@ -43,7 +43,8 @@ impl<'a> Validation<'a> {
             let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
             if shapes[0] != shapes[1] {
                 let valid = "branches whose outputs have the same shape";
-                self.shapes_differ(node, &shapes, valid, "fix the input that decides between them, if there is one");
+                let help = self.one_branch(node, &shapes);
+                self.shapes_differ(node, &shapes, valid, &help);
                 return;
             }
             let inputs = vec![condition.clone(), then, otherwise];
@@ -101,8 +102,21 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// The input that a condition compares with a number. `None` where the condition is anything
-    /// else.
+    /// What to do where the branches give tensors of two shapes, the first one where the condition
+    /// holds: the option that leaves one of them out, if there is one.
+    fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> String {
+        let Some(Decision { input, number, equal }) = node.inputs.first().and_then(|&input| self.decides(input)) else {
+            return "give the outputs of both branches the same shape, by padding for example".to_owned();
+        };
+        let name_of = quoted(&input);
+        let bare = &name_of[1..name_of.len() - 1];
+        let option = self.options.wording.of(Setting::ConstantOf(bare, number));
+        let [taken, other] = if equal { [&shapes[0], &shapes[1]] } else { [&shapes[1], &shapes[0]] };
+        format!("fix the input: {option} gives {}, another number {}", shape_text(taken), shape_text(other))
+    }
+
+    /// The input that a condition compares with a number, or that is the condition: 1 where it
+    /// holds. `None` where the condition is anything else.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
         if self.depth > 0 {
             return None;
@@ -111,7 +125,10 @@ impl<'a> Validation<'a> {
         while made.op == Op::Elementwise(Elementwise::LogicalNot) {
             (made, equal) = (self.moved(made.inputs[0])?, !equal);
         }
+        let named = |at: usize| self.parameter_names(at).into_iter().next();
+        let is = |node: &Node| self.model.parameters.iter().find(|&&at| std::ptr::eq(node, &self.model.nodes[at]));
         match made.op {
+            Op::Parameter => return Some(Decision { input: named(*is(made)?)?, number: 1.0, equal }),
             Op::Elementwise(Elementwise::Equal) => {}
             Op::Elementwise(Elementwise::NotEqual) => equal = !equal,
             _ => return None,
@@ -121,9 +138,8 @@ impl<'a> Validation<'a> {
             Op::Constant(tensor) if tensor.len() == 1 => Some(tensor.get_f64(0)),
             _ => None,
         })?;
-        let at =
-            self.model.parameters.iter().find(|&&at| sides.iter().any(|&s| std::ptr::eq(s, &self.model.nodes[at])))?;
-        Some(Decision { input: self.parameter_names(*at).into_iter().next()?, number, equal })
+        let at = sides.into_iter().find_map(is)?;
+        Some(Decision { input: named(*at)?, number, equal })
     }
 
     /// The node that computes a value, conversions and changes of the shape looked through.

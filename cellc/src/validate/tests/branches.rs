@@ -23,8 +23,23 @@ fn right() -> Branch {
     Branch { body: body.0, inputs: vec![1] }
 }
 
+/// A branch whose output has twice the rows.
+fn longer() -> Branch {
+    let mut body = Graph::default();
+    let x = body.parameter("x", &[1, 4]);
+    let y = body.op(Op::Concat { axis: 0 }, &[x, x]);
+    body.result("y", y);
+    Branch { body: body.0, inputs: vec![1] }
+}
+
+type Condition = fn(&mut Graph, ValueId) -> ValueId;
+
+fn choosing(wrong: bool, condition: Condition, sr: Option<i64>) -> Graph {
+    between(if wrong { [wrong_lstm(), right()] } else { [right(), wrong_lstm()] }, condition, sr)
+}
+
 /// What `condition` decides about, of the input `sr`.
-fn choosing(wrong: bool, condition: fn(&mut Graph, ValueId) -> ValueId, sr: Option<i64>) -> Graph {
+fn between([then, otherwise]: [Branch; 2], condition: Condition, sr: Option<i64>) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 4]);
     let rate = match sr {
@@ -32,7 +47,6 @@ fn choosing(wrong: bool, condition: fn(&mut Graph, ValueId) -> ValueId, sr: Opti
         None => graph.input_of("sr", &[], ElementType::I64),
     };
     let holds = condition(&mut graph, rate);
-    let (then, otherwise) = if wrong { (wrong_lstm(), right()) } else { (right(), wrong_lstm()) };
     let y = graph.op(Op::If(Box::new(If { then, otherwise })), &[holds, x]);
     graph.result("y", y);
     graph
@@ -67,4 +81,22 @@ fn branches_that_are_wrong_are_named_and_can_be_left_out() {
     insta::assert_snapshot!(said(cases));
     accepted(&choosing(false, is_16000, Some(16000)), &Options::default());
     accepted(&choosing(true, is_another, Some(16000)), &Options::default());
+}
+
+/// Branches of two shapes: the option that takes each.
+#[test]
+fn the_constant_that_takes_a_branch_of_its_own_shape_is_printed() {
+    let flag: Condition = |graph, _| graph.input_of("flag", &[], ElementType::Bool);
+    let cases = [
+        (is_16000 as Condition, "fix the input: --const sr=16000 gives [1, 4], another number [2, 4]"),
+        (is_another, "fix the input: --const sr=16000 gives [2, 4], another number [1, 4]"),
+        (flag, "fix the input: --const flag=1 gives [1, 4], another number [2, 4]"),
+        (is_above, "give the outputs of both branches the same shape"),
+    ];
+    for (condition, words) in cases {
+        let refused = validate(&between([right(), longer()], condition, None).0, &Options::default());
+        let said = refused.expect_err(words).to_string();
+        assert!(said.contains(words), "{said}");
+    }
+    accepted(&between([right(), longer()], is_16000, Some(16000)), &Options::default());
 }
