@@ -160,13 +160,26 @@ pub(super) enum LinePart {
 /// An offset and multiples of counters.
 pub(super) struct Subscript {
     offset: usize,
+    /// The largest value.
+    last: usize,
     /// What is added, and after it what is subtracted: before it, that could go below 0.
     terms: [String; 2],
 }
 
 impl Subscript {
     fn new(offset: usize) -> Self {
-        Self { offset, terms: [String::new(), String::new()] }
+        Self { offset, last: offset, terms: [String::new(), String::new()] }
+    }
+
+    /// The largest value.
+    pub(super) fn last(&self) -> usize {
+        self.last
+    }
+
+    /// Adds a multiple of the counter of a loop of so many iterations.
+    fn add_turns(&mut self, counter: &str, count: usize, stride: isize) {
+        self.last += (count - 1) * usize::try_from(stride).unwrap_or(0);
+        self.add(counter, stride);
     }
 
     pub(super) fn add(&mut self, counter: &str, stride: isize) {
@@ -181,7 +194,7 @@ impl Subscript {
 
 impl Display for Subscript {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { offset, terms: [added, subtracted] } = self;
+        let Self { offset, terms: [added, subtracted], .. } = self;
         match added.strip_prefix(" + ") {
             Some(added) if *offset == 0 => write!(f, "{added}{subtracted}"),
             _ => write!(f, "{offset}{added}{subtracted}"),
@@ -814,8 +827,8 @@ impl Traversal<'_> {
         let (mut read, mut write) = (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
         for (depth, dim) in loops.iter().enumerate() {
             let i = dialect.begin_turns(depth, dim.extent);
-            read.add(&i, dim.from_stride);
-            write.add(&i, dim.to_stride.cast_signed());
+            read.add_turns(&i, dim.extent, dim.from_stride);
+            write.add_turns(&i, dim.extent, dim.to_stride.cast_signed());
         }
         let (from, to) = (self.base(copied.from.base), self.base(copied.to.base));
         match line {

@@ -37,25 +37,17 @@ impl Rust {
     /// A loop whose direction is known at run time.
     fn begin_either_way(&mut self, count: usize, turn: Option<&str>, backwards: &str, walks: &[Walking<'_>]) {
         let turn = turn.unwrap_or("turn");
-        let (mut names, mut gets) = (Vec::new(), Vec::new());
-        for walk in walks {
-            let mutable = if walk.written { "_mut" } else { "" };
-            let at = if walk.reverse { format!("{} - at", count - 1) } else { "at".to_string() };
-            names.push(format!("Some({})", walk.window.name));
-            gets.push(match walk.is_apart() {
-                true => window_at(walk, &at),
-                false => format!("{}.get{mutable}({at})", windows(count, walk)),
-            });
-        }
         let last = count - 1;
         let _ = writeln!(
             self.out,
             "for {turn} in 0..{count}u32 {{
-                let at = if {backwards} == 0 {{ {turn} }} else {{ {last} - {turn} }} as usize;
-                let ({}) = ({}) else {{ continue; }};",
-            names.join(", "),
-            gets.join(", "),
+                let at = if {backwards} == 0 {{ {turn} }} else {{ {last} - {turn} }} as usize;",
         );
+        for walk in walks {
+            let at = if walk.reverse { format!("{last} - at") } else { "at".to_string() };
+            let window = self.window_at(count, walk, &at);
+            let _ = writeln!(self.out, "let {} = {window};", walk.window.name);
+        }
     }
 
     fn doc(&mut self, lines: &[String]) {
@@ -98,9 +90,44 @@ impl Rust {
         Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
     }
 
-    fn helper(&mut self, name: &'static str, args: &str) -> Text {
-        self.used.insert(name);
-        Text::atom(format!("{name}({args})"))
+    /// The window of a turn whose number is known at run time.
+    fn window_at(&mut self, count: usize, walk: &Walking<'_>, at: &str) -> String {
+        let Walking { of, offset, step, window, .. } = walk;
+        let name = self.shared(if walk.written { "part_from_mut" } else { "part_from" });
+        let start = if *offset == 0 { String::new() } else { format!("{offset} + ") };
+        let at = match *step {
+            1 => at.to_owned(),
+            step if walk.reverse => format!("({at}) * {step}"),
+            step => format!("{at} * {step}"),
+        };
+        let last = offset + (count - 1) * step;
+        format!("{name}::<{last}, {}, _, _>({}, {start}{at})", window.len, of.name)
+    }
+
+    /// The windows of a walk: an iterator over arrays.
+    fn windows(&mut self, count: usize, walk: &Walking<'_>) -> String {
+        let Walking { of, offset, step, window, .. } = walk;
+        let len = window.len;
+        // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
+        let of = if walk.hides_place { format!("core::hint::black_box(&*{})", of.name) } else { of.name.clone() };
+        let name = match (walk.written, walk.is_apart()) {
+            (true, true) => "windows_mut",
+            (true, false) => "chunks_mut",
+            (false, true) => "windows",
+            (false, false) if walk.hides_count => "hidden_chunks",
+            (false, false) => "chunks",
+        };
+        let name = self.shared(name);
+        match walk.is_apart() {
+            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({of})"),
+            false => format!("{name}::<{offset}, {len}, {count}, _, _>({of})"),
+        }
+    }
+
+    /// A function of the file, which all modules share.
+    fn shared(&mut self, name: &'static str) -> &'static str {
+        self.vectors.shared(name);
+        name
     }
 }
 
@@ -273,7 +300,8 @@ impl Dialect for Rust {
         };
         if helper != "store" {
             self.used.insert(helper);
-            let _ = writeln!(self.out, "{helper}({}, {offset}, {});", to.name, value.text);
+            self.shared("part_of_mut");
+            let _ = writeln!(self.out, "{helper}::<{offset}, _>({}, {});", to.name, value.text);
             return;
         }
         self.vectors.operation("store");
@@ -287,13 +315,16 @@ impl Dialect for Rust {
             (Element::I64, 0) => "length_i64",
             (Element::U32, _) => "length_u32",
             (Element::Bool, _) => "length_bool",
-            (Element::I32, _) => return self.helper("above_i32", &format!("{}, {offset}, {least}, {most}", from.name)),
-            (Element::I64, _) => return self.helper("above_i64", &format!("{}, {offset}, {least}, {most}", from.name)),
+            (Element::I32, _) => "above_i32",
+            (Element::I64, _) => "above_i64",
             (Element::F32 | Element::F16 | Element::I8 | Element::I8Pair, _) => {
                 unreachable!("emit: lengths are integers")
             }
         };
-        self.helper(helper, &format!("{}, {offset}, {most}", from.name))
+        self.used.insert(helper);
+        self.shared("part_of");
+        let least = if helper.starts_with("above") { format!("{least}, ") } else { String::new() };
+        Text::atom(format!("{helper}::<{offset}, _>({}, {least}{most})", from.name))
     }
 
     fn begin_turns(&mut self, depth: usize, count: usize) -> String {
@@ -313,8 +344,10 @@ impl Dialect for Rust {
             (true, true) => "copy_weight",
         };
         self.used.insert(helper);
-        let (lens, to, from) = (format!("{run}, {}, {}", to.len, from.len), &to.name, &from.name);
-        let _ = writeln!(self.out, "{helper}::<{lens}>({to}, {write}, {from}, {read});");
+        self.shared("part_from");
+        self.shared("part_from_mut");
+        let lasts = format!("{run}, {}, {}, _, _", write.last(), read.last());
+        let _ = writeln!(self.out, "{helper}::<{lasts}>({}, {write}, {}, {read});", to.name, from.name);
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
@@ -331,32 +364,42 @@ impl Dialect for Rust {
     fn pack_line(&mut self, line: Line<'_>) {
         let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
         let strided = if from.bytes { "strided_weights" } else { "strided" };
-        let weight = format!("&{strided}({}, {read}, {stride})", from.name);
+        let last_read = read.last() + (count - 1) * stride;
+        let weight = format!("&{strided}::<{last_read}, _>({}, {read}, {stride})", from.name);
         let (row_of, most) = match row {
             LineRow::Bytes => ("row_of_bytes", String::new()),
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
         };
-        let (put, rest) = match part {
-            LinePart::Words(_) if apart => ("pack_words_apart", format!("({}, {write}, {step}", to.name)),
-            LinePart::Pairs if apart => ("pack_pairs_apart", format!("({}, {write}, {step}", to.name)),
+        // the last of the line's groups of words, of words that are neighbours, and of fours
+        let group = |words: usize, abreast: usize| (words - 1) / abreast * step + (words - 1) % abreast;
+        let last = write.last();
+        let four = last / 4 * 4 + group(count.div_ceil(2), 1);
+        let (put, lasts) = match part {
+            LinePart::Words(_) if apart => ("pack_words_apart", format!("{four}, _, _")),
+            LinePart::Pairs if apart => ("pack_pairs_apart", format!("{four}, _, _")),
             LinePart::Words(parts) => {
-                ("pack_words", format!("::<{parts}, {abreast}, _, _>({}, {write}, {step}", to.name))
+                let last = last + group(count.div_ceil(parts), abreast);
+                ("pack_words", format!("{parts}, {abreast}, {last}, _, _"))
             }
-            LinePart::Pairs => ("pack_pairs", format!("::<{abreast}, _, _>({}, {write}, {step}", to.name)),
-            LinePart::Scale => ("pack_scale", format!("({}, {write}", to.name)),
-            LinePart::Start => ("pack_start", format!("({}, {write}", to.name)),
+            LinePart::Pairs => {
+                let last = last + group(count.div_ceil(2), abreast);
+                ("pack_pairs", format!("{abreast}, {last}, _, _"))
+            }
+            LinePart::Scale => ("pack_scale", format!("{last}, _")),
+            LinePart::Start => ("pack_start", format!("{last}, _, _")),
         };
+        self.shared("part_from");
+        self.shared("part_from_mut");
         self.used.extend([strided, "Row", row_of, put]);
-        match part {
-            LinePart::Words(_) | LinePart::Pairs => self.used.insert("row_word"),
-            LinePart::Start => self.used.insert("row_start"),
-            LinePart::Scale => false,
+        let (step, uses) = match part {
+            LinePart::Words(_) | LinePart::Pairs => (format!(", {step}"), Some("row_word")),
+            LinePart::Start => (String::new(), Some("row_start")),
+            LinePart::Scale => (String::new(), None),
         };
+        self.used.extend(uses);
         let row = format!("{row_of}({count}, {weight}{most})");
-        let _ = match part {
-            LinePart::Scale => writeln!(self.out, "{put}{rest}, {row});"),
-            _ => writeln!(self.out, "{put}{rest}, {row}, {count}, {weight});"),
-        };
+        let rest = if uses.is_some() { format!(", {count}, {weight}") } else { String::new() };
+        let _ = writeln!(self.out, "{put}::<{lasts}>({}, {write}{step}, {row}{rest});", to.name);
     }
 
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]) {
@@ -364,17 +407,15 @@ impl Dialect for Rust {
             return self.begin_either_way(count, turn, backwards, walks);
         }
         let mut pattern = turn.unwrap_or("_").to_string();
-        let (apart, walks): (Vec<_>, Vec<_>) = walks.iter().partition(|walk| walk.is_apart());
-        let mut source = match (turn, walks.is_empty()) {
-            (None, true) => format!("0..{count}"),
-            (Some(_), true) => format!("0..{count}u32"),
-            (Some(_), false) => format!("(0..{count}u32)"),
-            (None, false) => String::new(),
+        let mut source = match (turn, walks) {
+            (None, []) => format!("0..{count}"),
+            (Some(_), []) => format!("0..{count}u32"),
+            (Some(_), _) => format!("(0..{count}u32)"),
+            (None, _) => String::new(),
         };
         for walk in walks {
-            let mutable = if walk.written { "_mut" } else { "" };
             let reverse = if walk.reverse { ".rev()" } else { "" };
-            let windows = format!("{}.iter{mutable}(){reverse}", windows(count, walk));
+            let windows = self.windows(count, walk) + reverse;
             if source.is_empty() {
                 pattern.clone_from(&walk.window.name);
                 source = windows;
@@ -383,24 +424,7 @@ impl Dialect for Rust {
                 let _ = write!(source, ".zip({windows})");
             }
         }
-        if apart.is_empty() {
-            let _ = writeln!(self.out, "for {pattern} in {source} {{");
-            return;
-        }
-        // windows that overlap are no chunks of what they look into
-        let _ = match turn.is_none() && pattern == "_" {
-            true => writeln!(self.out, "for at in 0..{count}usize {{"),
-            false => writeln!(self.out, "for (at, {pattern}) in (0..{count}usize).zip({source}) {{"),
-        };
-        for walk in apart {
-            assert!(!walk.hides_place, "emit: windows that lie side by side hide where they lie");
-            let _ = writeln!(
-                self.out,
-                "let Some({}) = {} else {{ continue; }};",
-                walk.window.name,
-                window_at(walk, &if walk.reverse { format!("{} - at", count - 1) } else { "at".to_owned() })
-            );
-        }
+        let _ = writeln!(self.out, "for {pattern} in {source} {{");
     }
 
     fn only_vectors(&mut self) {
@@ -435,11 +459,8 @@ impl Dialect for Rust {
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {
         let window = &walking.window.name;
         let at = format!("{}.min({}) as usize", at.operand(), count - 1);
-        let place = match walking.is_apart() {
-            true => window_at(walking, &at),
-            false => format!("{}.get({at})", windows(count, walking)),
-        };
-        let _ = writeln!(self.out, "if let Some({window}) = {place} {{");
+        let place = self.window_at(count, walking, &at);
+        let _ = writeln!(self.out, "{{ let {window} = {place};");
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {
@@ -463,32 +484,6 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "// {line}");
         }
     }
-}
-
-/// The window of a turn, of windows that overlap or leave something out.
-fn window_at(walk: &Walking<'_>, at: &str) -> String {
-    let (of, len, mutable) = (&walk.of.name, walk.window.len, if walk.written { "_mut" } else { "" });
-    let start = if walk.offset == 0 { String::new() } else { format!("{} + ", walk.offset) };
-    let step = if walk.step == 1 { String::new() } else { format!(" * {}", walk.step) };
-    let at = if at == "at" || step.is_empty() { at.to_owned() } else { format!("({at})") };
-    format!("{of}.get{mutable}({start}{at}{step}..).and_then(|rest| rest.first_chunk{mutable}::<{len}>())")
-}
-
-/// The windows of a walk as a slice of arrays.
-fn windows(count: usize, walk: &Walking<'_>) -> String {
-    let (of, len) = (walk.of, walk.window.len);
-    let mutable = if walk.written { "_mut" } else { "" };
-    // LLVM would merge overlapping vectors of two windows by shuffles, and spill sums
-    let name = if walk.hides_place { format!("core::hint::black_box(&*{})", of.name) } else { of.name.clone() };
-    let part = if walk.offset == 0 && count * len == of.len && !walk.hides_count {
-        name
-    } else {
-        let end = walk.offset + count * len;
-        // LLVM would unroll the loop, and spread it over what follows (a GRU of 24 units: 1.14 times as long)
-        let end = if walk.hides_count { format!("core::hint::black_box({end})") } else { end.to_string() };
-        format!("{name}.get{mutable}({}..{end}).unwrap_or_default()", walk.offset)
-    };
-    format!("{part}.as_chunks{mutable}::<{len}>().0")
 }
 
 /// The counter of a loop that copies: nothing else is declared within.

@@ -7,7 +7,7 @@ use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::STYLE;
 use super::types::{attribute, cfg, none_of};
 use super::vectors::{self, Form, Types, Used};
-use super::{RustFile, lanes, tuple, unroll};
+use super::{RustFile, lanes, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
@@ -19,8 +19,7 @@ use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::options::Language;
 
 /// What else is declared where kernels' names stand.
-const MODULE: [&str; 11] =
-    ["run", "part", "blob", "pairs", "state", "cut", "cut_pairs", "left", "left_pairs", "turn", "at"];
+const MODULE: [&str; 9] = ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
 
 /// How many loops a copy may have: more than any has.
 const DEEPEST: usize = 24;
@@ -36,6 +35,34 @@ pub(super) struct Module {
     fused_by: Option<&'static Isa>,
     /// Items behind the module.
     after: String,
+}
+
+/// What is left of memory that is cut.
+struct Left<'a> {
+    of: &'a str,
+    /// What the rest is called.
+    rest: &'static str,
+    /// Elements before it.
+    at: usize,
+    len: usize,
+}
+
+impl Left<'_> {
+    /// Cuts off what is called `name`; nothing is cut off after the last.
+    fn cut(&mut self, name: &str, (at, len): (usize, usize), is_last: bool, vectors: &mut Used) -> String {
+        let Self { of, rest: left, at: before, len: all } = *self;
+        let (skip, rest) = (at - before, before + all - at - len);
+        (self.at, self.len) = (at + len, rest);
+        if (skip, rest) == (0, 0) {
+            return format!("let {name} = {of};");
+        }
+        self.of = left;
+        vectors.shared(if is_last { "part_of_mut" } else { "cut" });
+        match is_last {
+            true => format!("let {name} = part_of_mut::<{skip}, {len}, _, _>({of});"),
+            false => format!("let ({name}, {left}) = cut::<{skip}, {len}, {rest}, _, _>({of});"),
+        }
+    }
 }
 
 /// Modules, after the traits and macros that they share.
@@ -63,7 +90,9 @@ impl RustFile<'_> {
             _ => cfg(isa),
         };
         let head = format!("{cfg} {STYLE} mod {}", isa.name);
-        self.module(&head, (isa, fused_by), body, &|shared| self.run(body, shared, &attribute(isa, fused_by)))
+        self.module(&head, (isa, fused_by), body, &|shared, vectors| {
+            self.run(body, shared, &attribute(isa, fused_by), vectors)
+        })
     }
 
     /// What packs weights at run time.
@@ -72,16 +101,7 @@ impl RustFile<'_> {
         let body = BodyRef { program: self.program, body: &own };
         // any function calls it
         let head = format!("{STYLE} mod pack");
-        let module = self.module(&head, (&GENERIC, None), body, &|shared| self.packing(body, shared));
-        let of_others = self.interface.block_len > 0 || self.cuts_outputs();
-        let mut module = module;
-        if self.packed.run_time.len() > 1 && !of_others {
-            module.after += &self.item("cut");
-        }
-        if self.packed.run_time_pairs > 0 {
-            module.after += &self.item("cut_pairs");
-        }
-        module
+        self.module(&head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
     }
 
     /// A module of kernels, the function that calls them first.
@@ -90,10 +110,10 @@ impl RustFile<'_> {
         head: &str,
         (isa, fused_by): (&'static Isa, Option<&'static Isa>),
         body: BodyRef<'_>,
-        run: &dyn Fn(&Shared) -> String,
+        run: &dyn Fn(&Shared, &mut Used) -> String,
     ) -> Module {
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
-        let around = lanes::names().chain(MODULE).chain(pool).collect();
+        let around = lanes::names().chain(vectors::names()).chain(MODULE).chain(pool).collect();
         let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
         let shared = Shared::new(body, &taken, self.interface, self.is_baked());
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
@@ -110,57 +130,43 @@ impl RustFile<'_> {
         };
         shared.all_kernels(body, &mut dialect);
         shared.all_functions(body, &mut dialect);
-        let mut text = run(&shared) + &dialect.out;
+        let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute, self.program.alignment);
         Module { head: head.to_owned(), text, vectors: dialect.vectors, isa, fused_by, after: String::new() }
     }
 
     /// The function that calls the kernel that packs.
-    fn packing(&self, body: BodyRef<'_>, shared: &Shared) -> String {
+    fn packing(&self, body: BodyRef<'_>, shared: &Shared, vectors: &mut Used) -> String {
         let (len, pairs) = (self.packed.run_time_len, self.packed.run_time_pairs);
         let pairs = if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
         let mut out = format!("pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{");
-        // of the pairs, and of what is f32
-        let (mut names, mut places, mut ends) = (Vec::new(), Vec::new(), [0; 2]);
-        if self.packed.run_time.len() > 1 {
-            out.push_str("let left = &mut &mut packed[..];\n");
-            if !pairs.is_empty() {
-                out.push_str("let left_pairs = &mut &mut pairs[..];\n");
-            }
-        }
+        let mut left = [
+            Left { of: "packed", rest: "left", at: 0, len },
+            Left { of: "pairs", rest: "left_pairs", at: 0, len: self.packed.run_time_pairs },
+        ];
         for (id, _) in &body.kernels[0].params {
-            let Block { name, len, .. } = shared.buffer(*id);
-            let place = match self.location(body, *id) {
-                Location::Weights(field) if field.shape.len() < 2 => format!("weights.{}", field.name),
+            let Block { name, len, element, .. } = shared.buffer(*id);
+            let line = match self.location(body, *id) {
                 Location::Weights(field) => {
-                    let flat = ".as_flattened()".repeat(field.shape.len() - 1);
-                    names.push(format!("Some({name})"));
-                    places.push(format!("weights.{}{flat}.first_chunk()", field.name));
-                    continue;
+                    let nested = field.shape.len().saturating_sub(1);
+                    if nested > 0 {
+                        vectors.shared("flattened");
+                    }
+                    let (open, close) = ("flattened(".repeat(nested), ")".repeat(nested));
+                    format!("let {name} = {open}&weights.{}{close};", field.name)
                 }
-                Location::Packed(_) if self.packed.run_time.len() == 1 => "packed".to_owned(),
                 Location::Packed(at) => {
-                    let (left, end) = match body.buffer(*id).element {
-                        Element::F32 => ("cut::<", &mut ends[0]),
-                        _ => ("cut_pairs::<", &mut ends[1]),
-                    };
-                    let of = if left == "cut::<" { "left" } else { "left_pairs" };
-                    names.push(format!("Some({name})"));
-                    places.push(format!("super::{left}{len}>({of}, {})", at - *end));
-                    *end = at + len;
-                    continue;
+                    let left = &mut left[usize::from(*element != Element::F32)];
+                    let is_last = at + len == left.at + left.len;
+                    left.cut(name, (at, *len), is_last, vectors)
                 }
-                Location::Baked(at) => self.part(*id, at),
+                Location::Baked(at) => format!("let {name} = {};", self.part(*id, at)),
                 _ => unreachable!("emit: weights and constants are packed"),
             };
-            let _ = writeln!(out, "let {name} = {place};");
+            let _ = writeln!(out, "{line}");
         }
         let (kernel, (name, _)) = (&body.kernels[0], &shared.kernels[0]);
-        let call = format!("{name}({});", self.arguments(body, shared, kernel, false));
-        match &names[..] {
-            [] => out + &call + "}\n",
-            _ => out + &format!("if let {} = {} {{ {call} }} }}\n", tuple(&names), tuple(&places)),
-        }
+        out + &format!("{name}({});", self.arguments(body, shared, kernel, false)) + "}\n"
     }
 
     /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
@@ -171,19 +177,19 @@ impl RustFile<'_> {
 
     /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
     /// as rustc takes more than linear time for a long one.
-    fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str) -> String {
+    fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str, vectors: &mut Used) -> String {
         let calls = shared.calls(body);
         let signature = self.signature(body, shared, &calls, true);
         let mut out = format!("/// One step.\n{attribute} pub(super) fn run({}) {{", signature.0);
         let mut parts = String::new();
         if shared.runs.is_empty() {
-            self.calls(&mut out, body, shared, &calls);
+            self.calls(&mut out, body, shared, &calls, vectors);
         }
         for (name, calls) in shared.runs.iter().zip(calls.chunks(MOST_CALLED)) {
             let (params, args) = self.signature(body, shared, calls, false);
             let _ = writeln!(out, "{name}({args});");
             let _ = write!(parts, "/// Part of a step.\n{attribute} fn {name}({params}) {{");
-            self.calls(&mut parts, body, shared, calls);
+            self.calls(&mut parts, body, shared, calls, vectors);
             parts.push_str("}\n");
         }
         let order = if self.interface.alternates { "state.backwards ^= 1;\n" } else { "" };
@@ -232,7 +238,7 @@ impl RustFile<'_> {
     }
 
     /// What kernels read that is no argument of theirs around, then the calls.
-    fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>]) {
+    fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], vectors: &mut Used) {
         for id in Uses::of(body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
             let _ = match (body.buffer(id).role, self.location(body, id)) {
@@ -243,41 +249,47 @@ impl RustFile<'_> {
                 (Role::Weights, _) if self.packed.run_time.len() == 1 && *len == self.packed.run_time_len => {
                     write!(out, "let {name} = blob;")
                 }
-                (_, Location::Packed(at)) if body.buffer(id).element != Element::F32 => write!(
-                    out,
-                    "let {name}: &[[u8; 2]; {len}] = pairs.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[[0; 2]; {len}]);"
-                ),
-                (_, Location::Packed(at)) => write!(
-                    out,
-                    "let {name}: &[f32; {len}] = blob.get({at}..).and_then(|b| b.first_chunk()).unwrap_or(&[0.0; {len}]);"
-                ),
+                (_, Location::Packed(at)) => {
+                    let of = if body.buffer(id).element == Element::F32 { "blob" } else { "pairs" };
+                    vectors.shared("part_of");
+                    write!(out, "let {name} = part_of::<{at}, {len}, _, _>({of});")
+                }
                 (_, Location::Baked(at)) => write!(out, "let {name} = {};", self.part(id, at)),
                 _ => Ok(()),
             };
         }
         for group in calls {
-            let open = self.cut(out, body, shared, group);
             let named = group.len() > 1;
+            out.push_str(if named { "{\n" } else { "" });
+            self.cut(out, body, shared, group, vectors);
             let call = |(kernel, name): &Call<'_>| format!("{name}({})", self.arguments(body, shared, kernel, named));
             let texts: Vec<_> = group.iter().map(call).collect();
             let _ = match named {
                 false => writeln!(out, "{};", texts.concat()),
                 true => writeln!(out, "pool.join(&mut || {});", texts.join(",&mut || ")),
             };
-            out.push_str(&"}".repeat(open));
+            out.push_str(if named { "}\n" } else { "" });
         }
     }
 
-    /// Cuts memory for some kernels, and gives back how many braces are open then.
-    fn cut(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Call<'_>]) -> usize {
+    /// Cuts memory for some kernels.
+    fn cut(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, group: &[Call<'_>], vectors: &mut Used) {
         let cuts = self.cuts(body, group, shared);
         for Cut { of, parts } in &cuts.cuts {
-            let block = |id: &BufferId| shared.buffer(*id);
-            let names: Vec<_> = parts.iter().map(|(id, _)| format!("Some({})", block(id).name)).collect();
-            let cut = |(id, skip): &(BufferId, usize)| format!("super::cut::<{}>(left, {skip})", block(id).len);
-            let places: Vec<_> = parts.iter().map(cut).collect();
-            let of = of.map_or("state.block".to_owned(), |whole| self.memory(body, shared, whole));
-            let _ = writeln!(out, "let left = &mut &mut {of}[..];\nif let {} = {} {{", tuple(&names), tuple(&places));
+            let (of, len) = match of {
+                None => ("&mut state.block".to_owned(), self.interface.block_len),
+                Some(whole) => {
+                    let is_field = matches!(self.location(body, *whole), Location::Variable(_));
+                    let of = self.memory(body, shared, *whole);
+                    (if is_field { format!("&mut {of}") } else { of }, shared.buffer(*whole).len)
+                }
+            };
+            let mut left = Left { of: &of, rest: "left", at: 0, len };
+            for (nth, (id, skip)) in parts.iter().enumerate() {
+                let Block { name, len, .. } = shared.buffer(*id);
+                let place = (left.at + skip, *len);
+                let _ = writeln!(out, "{}", left.cut(name, place, nth + 1 == parts.len(), vectors));
+            }
         }
         // closures of older editions would take all of the state
         for (id, is_cut) in cuts.shared.into_iter().filter(|_| group.len() > 1) {
@@ -285,7 +297,6 @@ impl RustFile<'_> {
             let from = if is_cut { format!("*{name}") } else { self.memory(body, shared, id) };
             let _ = writeln!(out, "let {name} = &{from};");
         }
-        cuts.cuts.len()
     }
 
     /// Where a buffer stands that is not cut from another.

@@ -67,11 +67,6 @@ impl RustFile<'_> {
             _ => cfg(isa),
         }
     }
-
-    /// Whether halves of a cell share its outputs.
-    fn cuts_outputs(&self) -> bool {
-        self.interface.pool && self.has_halves()
-    }
 }
 
 /// Values side by side: a pair of one is no pair.

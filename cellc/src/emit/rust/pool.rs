@@ -3,9 +3,9 @@
 use super::lints::{UNUSED, UNUSED_IMPORT, UNUSED_STYLE};
 use crate::emit::text::filled;
 
-/// The trait and its implementation by threads of std; `cut` where no state has brought that along.
-pub(super) fn items(cut: &str, apart: usize) -> String {
+/// The trait and its implementation by threads of std.
+pub(super) fn items(apart: usize) -> String {
     let join = filled(include_str!("text/join.rs"), &[("#[unused]", UNUSED)]);
     let threads = filled(include_str!("text/threads.rs"), &[("APART", &apart.to_string())]);
-    format!("{join}{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{\n{threads}}}\n{cut}")
+    format!("{join}{UNUSED_IMPORT}\npub use self::threads::Pair;\n{UNUSED_STYLE}\nmod threads {{\n{threads}}}\n")
 }

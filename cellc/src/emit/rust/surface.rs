@@ -28,9 +28,6 @@ impl RustFile<'_> {
     }
 
     fn of_name(&self, name: &str) -> String {
-        // once, where first it is wanted
-        let cut = |is_wanted: bool| if is_wanted { self.item("cut") } else { String::new() };
-        let has_block = self.interface.block_len > 0;
         match name {
             "isa" => {
                 self.item(name)
@@ -42,8 +39,7 @@ impl RustFile<'_> {
                         .collect::<String>()
             }
             "packed" => self.item(name),
-            "state" => self.item(name) + &cut(has_block),
-            "pool" => pool::items(&cut(self.cuts_outputs() && !has_block), self.options.arch.apart),
+            "pool" => pool::items(self.options.arch.apart),
             _ => self.item(name),
         }
     }

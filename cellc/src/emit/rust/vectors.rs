@@ -17,6 +17,8 @@ pub(super) struct Used {
     operations: BTreeSet<&'static str>,
     /// Numbers of lanes.
     lanes: BTreeSet<usize>,
+    /// Functions of the file that the module calls.
+    shared: BTreeSet<&'static str>,
     /// Dot products of this many lanes, which are methods of one type of one module.
     dots: BTreeSet<(&'static str, usize)>,
 }
@@ -47,8 +49,14 @@ impl Used {
         self.dots.insert((name, lanes));
     }
 
+    /// Notes that a module calls a function of the file.
+    pub(super) fn shared(&mut self, name: &'static str) {
+        self.shared.insert(name);
+    }
+
     /// Adds the operations that another module uses.
     pub(super) fn merge(&mut self, other: &Self) {
+        self.shared.extend(&other.shared);
         self.operations.extend(&other.operations);
         self.lanes.extend(&other.lanes);
         self.dots.extend(&other.dots);
@@ -420,7 +428,12 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
             // imported by modules, too
             "Pairs" => "Pairs".to_owned(),
             "FLUSH_LIMIT" => "super::FLUSH_LIMIT".to_owned(),
+            "chunks" if used.shared.contains("hidden_chunks") => "hidden_chunks::<".to_owned(),
             "part_of" | "part_of_mut" => format!("{name}::<"),
+            "part_from" | "part_from_mut" | "chunks" | "chunks_mut" | "hidden_chunks" | "windows" | "windows_mut"
+            | "cut" => {
+                format!("{name}::<")
+            }
             _ => format!("{name}("),
         };
         if text.contains(&called) || out.contains(&called) {
@@ -428,6 +441,11 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
         }
     }
     out
+}
+
+/// The names of what modules share.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    parts(SHARED).map(|(name, _)| name)
 }
 
 /// Functions that modules call besides, each behind the functions that it calls itself. Some have `allow(dead_code)`: a machine with registers
@@ -611,7 +629,8 @@ impl Types<'_> {
             ("Vector", !self.own.lanes.is_empty()),
             ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
         ];
-        let traits: Vec<_> = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name).collect();
+        let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
+        let traits: Vec<_> = traits.chain(self.own.shared.iter().copied()).collect();
         let mut head = String::new();
         if !traits.is_empty() {
             let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));

@@ -53,211 +53,184 @@ fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
 }
 
 //: length_i32
-/// Length `at`, clamped to 0 and `most`.
+/// Length `AT`, clamped to 0 and `most`.
 #[inline]
-fn length_i32<const N: usize>(from: &[i32; N], at: usize, most: u32) -> u32 {
-    match from.get(at) {
-        Some(length) => ((*length).max(0) as u32).min(most),
-        None => 0,
-    }
+fn length_i32<const AT: usize, const N: usize>(from: &[i32; N], most: u32) -> u32 {
+    let [length] = *part_of::<AT, 1, _, N>(from);
+    (length.max(0) as u32).min(most)
 }
 
 //: length_i64
-/// Length `at`, clamped to 0 and `most`.
+/// Length `AT`, clamped to 0 and `most`.
 #[inline]
-fn length_i64<const N: usize>(from: &[i64; N], at: usize, most: u32) -> u32 {
-    match from.get(at) {
-        Some(length) => (*length).max(0).min(i64::from(most)) as u32,
-        None => 0,
-    }
+fn length_i64<const AT: usize, const N: usize>(from: &[i64; N], most: u32) -> u32 {
+    let [length] = *part_of::<AT, 1, _, N>(from);
+    length.max(0).min(i64::from(most)) as u32
 }
 
 //: length_bool
-/// 1 where element `at` is true, else 0; at most `most`.
+/// 1 where element `AT` is true, else 0; at most `most`.
 #[inline]
-fn length_bool<const N: usize>(from: &[bool; N], at: usize, most: u32) -> u32 {
-    match from.get(at) {
-        Some(truth) => u32::from(*truth).min(most),
-        None => 0,
-    }
+fn length_bool<const AT: usize, const N: usize>(from: &[bool; N], most: u32) -> u32 {
+    let [truth] = *part_of::<AT, 1, _, N>(from);
+    u32::from(truth).min(most)
 }
 
 //: above_i32
-/// How far element `at` is above `least`, at most `most`.
+/// How far element `AT` is above `least`, at most `most`.
 #[inline]
-fn above_i32<const N: usize>(from: &[i32; N], at: usize, least: i32, most: u32) -> u32 {
-    match from.get(at) {
-        Some(number) => ((*number).max(least).abs_diff(least)).min(most),
-        None => 0,
-    }
+fn above_i32<const AT: usize, const N: usize>(from: &[i32; N], least: i32, most: u32) -> u32 {
+    let [number] = *part_of::<AT, 1, _, N>(from);
+    number.max(least).abs_diff(least).min(most)
 }
 
 //: above_i64
-/// How far element `at` is above `least`, at most `most`.
+/// How far element `AT` is above `least`, at most `most`.
 #[inline]
-fn above_i64<const N: usize>(from: &[i64; N], at: usize, least: i32, most: u32) -> u32 {
+fn above_i64<const AT: usize, const N: usize>(from: &[i64; N], least: i32, most: u32) -> u32 {
     let least = i64::from(least);
-    match from.get(at) {
-        Some(number) => (*number).max(least).abs_diff(least).min(u64::from(most)) as u32,
-        None => 0,
-    }
+    let [number] = *part_of::<AT, 1, _, N>(from);
+    number.max(least).abs_diff(least).min(u64::from(most)) as u32
 }
 
 //: store_i32
-/// Sets element `at` to a whole number; NaN is 0.
+/// Sets element `AT` to a whole number; NaN is 0.
 #[inline]
-fn store_i32<const N: usize>(to: &mut [i32; N], at: usize, F32x1(value): F32x1) {
-    if let Some(to) = to.get_mut(at) {
-        *to = value as i32;
-    }
+fn store_i32<const AT: usize, const N: usize>(to: &mut [i32; N], F32x1(value): F32x1) {
+    *part_of_mut::<AT, 1, _, N>(to) = [value as i32];
 }
 
 //: store_i64
-/// Sets element `at` to a whole number; NaN is 0.
+/// Sets element `AT` to a whole number; NaN is 0.
 #[inline]
-fn store_i64<const N: usize>(to: &mut [i64; N], at: usize, F32x1(value): F32x1) {
-    if let Some(to) = to.get_mut(at) {
-        *to = value as i64;
-    }
+fn store_i64<const AT: usize, const N: usize>(to: &mut [i64; N], F32x1(value): F32x1) {
+    *part_of_mut::<AT, 1, _, N>(to) = [value as i64];
 }
 
 //: store_bool
-/// Sets element `at`, which is true where the number is not 0.
+/// Sets element `AT`, which is true where the number is not 0.
 #[inline]
-fn store_bool<const N: usize>(to: &mut [bool; N], at: usize, F32x1(value): F32x1) {
-    if let Some(to) = to.get_mut(at) {
-        *to = value != 0.0;
-    }
+fn store_bool<const AT: usize, const N: usize>(to: &mut [bool; N], F32x1(value): F32x1) {
+    *part_of_mut::<AT, 1, _, N>(to) = [value != 0.0];
 }
 
 //: length_u32
-/// Length `at`, at most `most`.
+/// Length `AT`, at most `most`.
 #[inline]
-fn length_u32<const N: usize>(from: &[u32; N], at: usize, most: u32) -> u32 {
-    match from.get(at) {
-        Some(length) => (*length).min(most),
-        None => 0,
-    }
+fn length_u32<const AT: usize, const N: usize>(from: &[u32; N], most: u32) -> u32 {
+    let [length] = *part_of::<AT, 1, _, N>(from);
+    length.min(most)
 }
 
 //: copy
 /// Copies `L` consecutive elements.
 #[inline]
-fn copy<const L: usize, const N: usize, const M: usize>(to: &mut [f32; N], at: usize, from: &[f32; M], start: usize) {
-    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from) {
-        *to = *from;
-    }
-}
-
-//: add_elements
-/// Adds `L` consecutive elements.
-#[inline]
-fn add_elements<const L: usize, const N: usize, const M: usize>(
+fn copy<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
     to: &mut [f32; N],
     at: usize,
     from: &[f32; M],
     start: usize,
 ) {
-    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from) {
-        for (to, from) in to.iter_mut().pairs(from) {
-            *to += *from;
-        }
+    *part_from_mut::<LAST, L, _, N>(to, at) = *part_from::<LAST_FROM, L, _, M>(from, start);
+}
+
+//: add_elements
+/// Adds `L` consecutive elements.
+#[inline]
+fn add_elements<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
+    to: &mut [f32; N],
+    at: usize,
+    from: &[f32; M],
+    start: usize,
+) {
+    let from = part_from::<LAST_FROM, L, _, M>(from, start);
+    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
+        *to += *from;
     }
 }
 
 //: copy_one
 /// Copies one element to `L` consecutive ones.
 #[inline]
-fn copy_one<const L: usize, const N: usize, const M: usize>(
+fn copy_one<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
     to: &mut [f32; N],
     at: usize,
     from: &[f32; M],
     start: usize,
 ) {
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from.get(start)) {
-        *to = [*from; L];
-    }
+    let [x] = *part_from::<LAST_FROM, 1, _, M>(from, start);
+    *part_from_mut::<LAST, L, _, N>(to, at) = [x; L];
 }
 
 //: copy_weights
 /// Copies `L` consecutive weights.
 #[inline]
-fn copy_weights<const L: usize, const N: usize, const M: usize>(
+fn copy_weights<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
     to: &mut [f32; N],
     at: usize,
     from: &[[u8; 4]; M],
     start: usize,
 ) {
-    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from) {
-        for (to, from) in to.iter_mut().pairs(from) {
-            *to = f32::from_le_bytes(*from);
-        }
+    let from = part_from::<LAST_FROM, L, _, M>(from, start);
+    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
+        *to = f32::from_le_bytes(*from);
     }
 }
 
 //: add_weights
 /// Adds `L` consecutive weights.
 #[inline]
-fn add_weights<const L: usize, const N: usize, const M: usize>(
+fn add_weights<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
     to: &mut [f32; N],
     at: usize,
     from: &[[u8; 4]; M],
     start: usize,
 ) {
-    let from = from.get(start..).and_then(|from| from.first_chunk::<L>());
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from) {
-        for (to, from) in to.iter_mut().pairs(from) {
-            *to += f32::from_le_bytes(*from);
-        }
+    let from = part_from::<LAST_FROM, L, _, M>(from, start);
+    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
+        *to += f32::from_le_bytes(*from);
     }
 }
 
 //: copy_weight
 /// Copies one weight to `L` consecutive elements.
 #[inline]
-fn copy_weight<const L: usize, const N: usize, const M: usize>(
+fn copy_weight<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
     to: &mut [f32; N],
     at: usize,
     from: &[[u8; 4]; M],
     start: usize,
 ) {
-    let to = to.get_mut(at..).and_then(|to| to.first_chunk_mut::<L>());
-    if let (Some(to), Some(from)) = (to, from.get(start)) {
-        *to = [f32::from_le_bytes(*from); L];
-    }
+    let [x] = *part_from::<LAST_FROM, 1, _, M>(from, start);
+    *part_from_mut::<LAST, L, _, N>(to, at) = [f32::from_le_bytes(x); L];
 }
 
 //: strided
-/// A row of weights: the number of each, and the weight.
+/// A row of weights: the number of each, and the weight. The last one is number `LAST` of all.
 #[inline]
-fn strided<const N: usize>(from: &[f32; N], start: usize, stride: usize) -> impl Fn(usize) -> f32 + '_ {
-    move |k| match from.get(start + k * stride) {
-        Some(weight) => *weight,
-        None => 0.0,
-    }
+fn strided<const LAST: usize, const N: usize>(
+    from: &[f32; N],
+    start: usize,
+    stride: usize,
+) -> impl Fn(usize) -> f32 + '_ {
+    move |k| part_from::<LAST, 1, _, N>(from, start + k * stride)[0]
 }
 
 //: strided_weights
-/// A row of weights: the number of each, and the weight.
+/// A row of weights: the number of each, and the weight. The last one is number `LAST` of all.
 #[inline]
-fn strided_weights<const N: usize>(from: &[[u8; 4]; N], start: usize, stride: usize) -> impl Fn(usize) -> f32 + '_ {
-    move |k| match from.get(start + k * stride) {
-        Some(weight) => f32::from_le_bytes(*weight),
-        None => 0.0,
-    }
+fn strided_weights<const LAST: usize, const N: usize>(
+    from: &[[u8; 4]; N],
+    start: usize,
+    stride: usize,
+) -> impl Fn(usize) -> f32 + '_ {
+    move |k| f32::from_le_bytes(part_from::<LAST, 1, _, N>(from, start + k * stride)[0])
 }
 
 //: pack_words
-/// Packs a row of whole numbers, `P` in each word. `A` words are neighbours, and such groups lie `step` apart.
-fn pack_words<const P: usize, const A: usize, const N: usize, F: Fn(usize) -> f32>(
+/// Packs a row of whole numbers, `P` in each word. `A` words are neighbours, and such groups lie `step` apart. The last word is number
+/// `LAST` of all.
+fn pack_words<const P: usize, const A: usize, const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [f32; N],
     at: usize,
     step: usize,
@@ -266,15 +239,15 @@ fn pack_words<const P: usize, const A: usize, const N: usize, F: Fn(usize) -> f3
     weight: &F,
 ) {
     for k in 0..count.div_ceil(P) {
-        if let Some(to) = to.get_mut(at + k / A * step + k % A) {
-            *to = f32::from_bits(row_word(row, P, count, weight, k));
-        }
+        let word = row_word(row, P, count, weight, k);
+        *part_from_mut::<LAST, 1, _, N>(to, at + k / A * step + k % A) = [f32::from_bits(word)];
     }
 }
 
 //: pack_pairs
-/// Packs a row of whole numbers, two bytes in each element. `A` elements are neighbours, and such groups lie `step` apart.
-fn pack_pairs<const A: usize, const N: usize, F: Fn(usize) -> f32>(
+/// Packs a row of whole numbers, two bytes in each element. `A` elements are neighbours, and such groups lie `step` apart. The last
+/// element is number `LAST` of all.
+fn pack_pairs<const A: usize, const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [[u8; 2]; N],
     at: usize,
     step: usize,
@@ -283,17 +256,15 @@ fn pack_pairs<const A: usize, const N: usize, F: Fn(usize) -> f32>(
     weight: &F,
 ) {
     for k in 0..count.div_ceil(2) {
-        if let Some(to) = to.get_mut(at + k / A * step + k % A) {
-            let word = row_word(row, 2, count, weight, k);
-            *to = [word as u8, (word >> 16) as u8];
-        }
+        let word = row_word(row, 2, count, weight, k);
+        *part_from_mut::<LAST, 1, _, N>(to, at + k / A * step + k % A) = [[word as u8, (word >> 16) as u8]];
     }
 }
 
 //: pack_words_apart
 /// Packs a row of whole numbers, two in each word, such words `step` apart. Of each four words from a multiple of four on, the first halves
-/// stand in front of the second ones.
-fn pack_words_apart<const N: usize, F: Fn(usize) -> f32>(
+/// stand in front of the second ones. The last four begin at `LAST`.
+fn pack_words_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [f32; N],
     at: usize,
     step: usize,
@@ -304,8 +275,7 @@ fn pack_words_apart<const N: usize, F: Fn(usize) -> f32>(
     let column = at % 4;
     for k in 0..count.div_ceil(2) {
         let word = row_word(row, 2, count, weight, k);
-        let four = to.get_mut(at - column + k * step..).and_then(|to| to.first_chunk_mut::<4>());
-        let Some(four) = four else { continue };
+        let four = part_from_mut::<LAST, 4, _, N>(to, at - column + k * step);
         for (half, to) in [word & 0xffff, word >> 16].into_iter().zip(four.iter_mut().skip(column / 2).step_by(2)) {
             *to = f32::from_bits(if column % 2 == 0 { half } else { to.to_bits() & 0xffff | half << 16 });
         }
@@ -313,8 +283,9 @@ fn pack_words_apart<const N: usize, F: Fn(usize) -> f32>(
 }
 
 //: pack_pairs_apart
-/// The same of numbers of a byte.
-fn pack_pairs_apart<const N: usize, F: Fn(usize) -> f32>(
+/// Packs a row of whole numbers of a byte, two in each element, such elements `step` apart. Of each four elements from a multiple of four
+/// on, the first bytes stand in front of the second ones. The last four begin at `LAST`.
+fn pack_pairs_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [[u8; 2]; N],
     at: usize,
     step: usize,
@@ -325,8 +296,7 @@ fn pack_pairs_apart<const N: usize, F: Fn(usize) -> f32>(
     let column = at % 4;
     for k in 0..count.div_ceil(2) {
         let word = row_word(row, 2, count, weight, k);
-        let four = to.get_mut(at - column + k * step..).and_then(|to| to.first_chunk_mut::<4>());
-        let Some(four) = four else { continue };
+        let four = part_from_mut::<LAST, 4, _, N>(to, at - column + k * step);
         let pairs = four.iter_mut().skip(column / 2).step_by(2);
         for (byte, pair) in [word as u8, (word >> 16) as u8].into_iter().zip(pairs) {
             *pair = if column % 2 == 0 { [byte, 0] } else { [pair[0], byte] };
@@ -336,17 +306,18 @@ fn pack_pairs_apart<const N: usize, F: Fn(usize) -> f32>(
 
 //: pack_scale
 /// Packs what the whole numbers of a row are multiplied by.
-fn pack_scale<const N: usize>(to: &mut [f32; N], at: usize, row: Row) {
-    if let Some(to) = to.get_mut(at) {
-        *to = row.scale;
-    }
+fn pack_scale<const LAST: usize, const N: usize>(to: &mut [f32; N], at: usize, row: Row) {
+    *part_from_mut::<LAST, 1, _, N>(to, at) = [row.scale];
 }
 
 //: pack_start
 /// Packs what the sums of a row begin at.
-fn pack_start<const N: usize, F: Fn(usize) -> f32>(to: &mut [f32; N], at: usize, row: Row, count: usize, weight: &F) {
-    if let Some(to) = to.get_mut(at) {
-        *to = f32::from_bits(row_start(row, count, weight));
-    }
+fn pack_start<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
+    to: &mut [f32; N],
+    at: usize,
+    row: Row,
+    count: usize,
+    weight: &F,
+) {
+    *part_from_mut::<LAST, 1, _, N>(to, at) = [f32::from_bits(row_start(row, count, weight))];
 }
-

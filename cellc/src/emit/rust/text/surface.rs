@@ -241,24 +241,6 @@ impl State {
     }
 }
 
-//: cut
-/// Skips `skip` elements and takes the next `N` off the front of `left`.
-#[inline(always)]
-fn cut<'a, const N: usize>(left: &mut &'a mut [f32], skip: usize) -> Option<&'a mut [f32; N]> {
-    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
-    *left = rest;
-    Some(part)
-}
-
-//: cut_pairs
-/// As [`cut()`], of pairs of bytes.
-#[inline(always)]
-fn cut_pairs<'a, const N: usize>(left: &mut &'a mut [[u8; 2]], skip: usize) -> Option<&'a mut [[u8; 2]; N]> {
-    let (part, rest) = core::mem::take(left).get_mut(skip..)?.split_first_chunk_mut()?;
-    *left = rest;
-    Some(part)
-}
-
 //: function
 /// One step, as a pure function: reads every input and writes every output.
 #[unused_style]

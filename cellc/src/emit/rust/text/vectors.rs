@@ -16,6 +16,92 @@ fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T
     unsafe { &mut *of.as_mut_ptr().add(AT).cast() }
 }
 
+//: part_from
+/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside, this does not compile.
+#[inline(always)]
+fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N], at: usize) -> &[T; LEN] {
+    const { assert!(LAST + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { &*of.as_ptr().add(at.min(LAST)).cast() }
+}
+
+//: chunks
+/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
+#[inline(always)]
+fn chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
+    const { assert!(FIRST + LEN * COUNT <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { core::slice::from_raw_parts(of.as_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter()
+}
+
+//: windows
+/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on: if they are not inside, this does not compile.
+#[inline(always)]
+fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(
+    of: &[T; N],
+) -> impl DoubleEndedIterator<Item = &[T; LEN]> + ExactSizeIterator {
+    const { assert!(FIRST + STEP * (COUNT - 1) + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    (0..COUNT).map(move |at| unsafe { &*of.as_ptr().add(FIRST + STEP * at).cast() })
+}
+
+//: hidden_chunks
+/// As [`chunks`], but LLVM does not know how many there are: it would unroll the loop, and spread it over what follows.
+#[inline(always)]
+fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
+    core::hint::black_box(chunks::<FIRST, LEN, COUNT, T, N>(of).as_slice()).iter()
+}
+
+//: part_from_mut
+/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside, this does not compile.
+#[inline(always)]
+fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mut [T; N], at: usize) -> &mut [T; LEN] {
+    const { assert!(LAST + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { &mut *of.as_mut_ptr().add(at.min(LAST)).cast() }
+}
+
+//: chunks_mut
+/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
+#[inline(always)]
+fn chunks_mut<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &mut [T; N]) -> core::slice::IterMut<'_, [T; LEN]> {
+    const { assert!(FIRST + LEN * COUNT <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { core::slice::from_raw_parts_mut(of.as_mut_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter_mut()
+}
+
+//: windows_mut
+/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on, none of which may overlap: if they are not inside, this does not compile.
+#[inline(always)]
+fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(
+    of: &mut [T; N],
+) -> impl DoubleEndedIterator<Item = &mut [T; LEN]> + ExactSizeIterator {
+    const { assert!(STEP >= LEN && FIRST + STEP * (COUNT - 1) + LEN <= N) };
+    // SAFETY: the elements are inside, as asserted
+    (0..COUNT).map(move |at| unsafe { &mut *of.as_mut_ptr().add(FIRST + STEP * at).cast() })
+}
+
+//: cut
+/// Skips `SKIP` elements and cuts the next `LEN` off, so that `REST` are left: if these are not all, this does not compile.
+#[inline(always)]
+fn cut<const SKIP: usize, const LEN: usize, const REST: usize, T, const N: usize>(
+    of: &mut [T; N],
+) -> (&mut [T; LEN], &mut [T; REST]) {
+    const { assert!(SKIP + LEN + REST == N) };
+    let start = of.as_mut_ptr();
+    // SAFETY: both parts are inside, and one ends where the other begins, as asserted
+    unsafe { (&mut *start.add(SKIP).cast(), &mut *start.add(SKIP + LEN).cast()) }
+}
+
+//: flattened
+/// The elements of arrays as one array: another number of elements does not compile.
+#[inline(always)]
+fn flattened<T, const I: usize, const L: usize, const N: usize>(rows: &[[T; I]; L]) -> &[T; N] {
+    const { assert!(I * L == N) };
+    // SAFETY: the elements of nested arrays stand one after the other, as many as asserted
+    unsafe { &*rows.as_ptr().cast() }
+}
+
 //: half_to_f32
 /// The value of IEEE 754 binary16.
 #[allow(dead_code)]
