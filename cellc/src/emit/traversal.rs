@@ -65,7 +65,7 @@ pub(super) struct Block {
     pub(super) len: usize,
     /// What they are.
     pub(super) element: Element,
-    /// Baked in as little-endian bytes, which is how Rust keeps constants.
+    /// True for weights and constants that the file holds, and for narrow weights.
     pub(super) bytes: bool,
 }
 

@@ -192,7 +192,6 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
 /// Rust: what every AArch64 computes of four lanes. Weights are little-endian.
 const RUST_ON_4: &[(&str, &str)] = &[
     ("from_lanes", "vld1q_f32(a.as_ptr())"),
-    ("from_weights", "vld1q_f32(a.map(f32::from_le_bytes).as_ptr())"),
     ("from_halves", "vld1q_f32(a.map(|a| super::half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     (
         "from_bytes",

@@ -126,7 +126,6 @@ pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
 /// Rust: operations of 128 bits that SSE2 has.
 const BITS_128: &[(&str, &str)] = &[
     ("from_lanes", "_mm_loadu_ps(a.as_ptr())"),
-    ("from_weights", "_mm_loadu_ps(a.as_ptr().cast())"),
     ("to_lanes", "_mm_storeu_ps(b.as_mut_ptr(), a)"),
     ("all", "_mm_set1_ps(a)"),
     ("add", "_mm_add_ps(a, b)"),
@@ -191,7 +190,6 @@ const ON_4: &[(&str, &str)] = &[
 /// Rust: operations of 256 bits.
 const BITS_256: &[(&str, &str)] = &[
     ("from_lanes", "_mm256_loadu_ps(a.as_ptr())"),
-    ("from_weights", "_mm256_loadu_ps(a.as_ptr().cast())"),
     ("to_lanes", "_mm256_storeu_ps(b.as_mut_ptr(), a)"),
     ("all", "_mm256_set1_ps(a)"),
     ("add", "_mm256_add_ps(a, b)"),
@@ -238,7 +236,6 @@ const ON_8: &[(&str, &str)] = &[
 /// Rust: operations of 512 bits.
 const BITS_512: &[(&str, &str)] = &[
     ("from_lanes", "_mm512_loadu_ps(a.as_ptr())"),
-    ("from_weights", "_mm512_loadu_ps(a.as_ptr().cast())"),
     ("to_lanes", "_mm512_storeu_ps(b.as_mut_ptr(), a)"),
     ("all", "_mm512_set1_ps(a)"),
     ("add", "_mm512_add_ps(a, b)"),

@@ -214,14 +214,13 @@ impl Dialect for Rust {
             Element::F16 => "halves",
             Element::I8 => "bytes",
             Element::I8Pair => "pairs_of_bytes",
-            _ if from.bytes => "weights",
             _ => "load",
         };
         self.read(name, lanes, (from, offset))
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
-        self.read(if from.bytes { "splat_weight" } else { "splat" }, lanes, (from, offset))
+        self.read("splat", lanes, (from, offset))
     }
 
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
@@ -335,13 +334,10 @@ impl Dialect for Rust {
 
     fn copy(&mut self, copying: Copying<'_>) {
         let Copying { from, read, to, write, run, repeated, add } = copying;
-        let helper = match (from.bytes, repeated) {
-            (false, _) if add => "add_elements",
-            (true, _) if add => "add_weights",
-            (false, false) => "copy",
-            (false, true) => "copy_one",
-            (true, false) => "copy_weights",
-            (true, true) => "copy_weight",
+        let helper = match repeated {
+            _ if add => "add_elements",
+            false => "copy",
+            true => "copy_one",
         };
         self.used.insert(helper);
         self.shared("part_from");
@@ -363,9 +359,8 @@ impl Dialect for Rust {
 
     fn pack_line(&mut self, line: Line<'_>) {
         let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
-        let strided = if from.bytes { "strided_weights" } else { "strided" };
         let last_read = read.last() + (count - 1) * stride;
-        let weight = format!("&{strided}::<{last_read}, _>({}, {read}, {stride})", from.name);
+        let weight = format!("&strided::<{last_read}, _>({}, {read}, {stride})", from.name);
         let (row_of, most) = match row {
             LineRow::Bytes => ("row_of_bytes", String::new()),
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
@@ -390,7 +385,7 @@ impl Dialect for Rust {
         };
         self.shared("part_from");
         self.shared("part_from_mut");
-        self.used.extend([strided, "Row", row_of, put]);
+        self.used.extend(["strided", "Row", row_of, put]);
         let (step, uses) = match part {
             LinePart::Words(_) | LinePart::Pairs => (format!(", {step}"), Some("row_word")),
             LinePart::Start => (String::new(), Some("row_start")),

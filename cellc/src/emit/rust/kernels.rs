@@ -65,9 +65,12 @@ impl Left<'_> {
     }
 }
 
-/// Modules, after the traits and macros that they share.
-pub(super) fn modules(modules: &[Module], arch: &Arch, form: Form) -> String {
+/// Modules, after the traits, macros and functions that they share; outside of them, initial states may be read from the weights.
+pub(super) fn modules(modules: &[Module], arch: &Arch, form: Form, reads_initial_states: bool) -> String {
     let mut all = Used::default();
+    if reads_initial_states {
+        all.shared("part_of");
+    }
     modules.iter().for_each(|module| all.merge(&module.vectors));
     let text = |module: &Module| {
         let Module { head, text, vectors: own, isa, fused_by, after } = module;
@@ -148,19 +151,20 @@ impl RustFile<'_> {
             let Block { name, len, element, .. } = shared.buffer(*id);
             let line = match self.location(body, *id) {
                 Location::Weights(field) => {
-                    let nested = field.shape.len().saturating_sub(1);
-                    if nested > 0 {
+                    let mut value = format!("&weights.{}", field.name);
+                    for (nth, inner) in field.shape.iter().enumerate().skip(1) {
+                        let outer: usize = field.shape[..nth].iter().product();
                         vectors.shared("flattened");
+                        value = format!("flattened::<_, {inner}, {outer}, {}>({value})", inner * outer);
                     }
-                    let (open, close) = ("flattened(".repeat(nested), ")".repeat(nested));
-                    format!("let {name} = {open}&weights.{}{close};", field.name)
+                    format!("let {name} = {value};")
                 }
                 Location::Packed(at) => {
                     let left = &mut left[usize::from(*element != Element::F32)];
                     let is_last = at + len == left.at + left.len;
                     left.cut(name, (at, *len), is_last, vectors)
                 }
-                Location::Baked(at) => format!("let {name} = {};", self.part(*id, at)),
+                Location::Baked(at) => format!("let {name} = {};", self.part(*id, at, vectors)),
                 _ => unreachable!("emit: weights and constants are packed"),
             };
             let _ = writeln!(out, "{line}");
@@ -169,10 +173,19 @@ impl RustFile<'_> {
         out + &format!("{name}({});", self.arguments(body, shared, kernel, false)) + "}\n"
     }
 
-    /// An expression for the bytes of one buffer of the baked block, as `&[[u8; B]; N]`.
-    fn part(&self, id: BufferId, at: usize) -> String {
+    /// An expression for one buffer of the baked block.
+    fn part(&self, id: BufferId, at: usize, vectors: &mut Used) -> String {
         let buffer = self.program.buffer(id);
-        format!("const {{ super::part::<{}, {}>({at}) }}", buffer.element.size(), buffer.len)
+        match buffer.element {
+            Element::F32 => {
+                vectors.shared("part_of");
+                format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS.0)", buffer.len)
+            }
+            narrow => {
+                vectors.shared("bytes_of");
+                format!("bytes_of::<{at}, {}, {}, _>(&super::WEIGHTS.0)", narrow.size(), buffer.len)
+            }
+        }
     }
 
     /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
@@ -254,7 +267,7 @@ impl RustFile<'_> {
                     vectors.shared("part_of");
                     write!(out, "let {name} = part_of::<{at}, {len}, _, _>({of});")
                 }
-                (_, Location::Baked(at)) => write!(out, "let {name} = {};", self.part(id, at)),
+                (_, Location::Baked(at)) => write!(out, "let {name} = {};", self.part(id, at, vectors)),
                 _ => Ok(()),
             };
         }

@@ -47,13 +47,13 @@ impl RustFile<'_> {
         if self.options.runtime {
             out.push_str(&self.item("runtime"));
         }
-        match self.packed.bytes.len() {
-            0 => {}
-            _ => out.push_str(&self.item("weights")),
-        }
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
-        out + &kernels::modules(&all, self.options.arch, self.form)
+        out.push_str(&kernels::modules(&all, self.options.arch, self.form, !self.starts_at_zero()));
+        if !self.packed.bytes.is_empty() {
+            out.push_str(&self.item("weights"));
+        }
+        out
     }
 
     /// Under which an instruction set is there: the baseline, where none takes its place.

@@ -93,6 +93,7 @@ impl RustFile<'_> {
             ("STEP_OUTPUT", step.outputs().ty("")),
             ("STEP_ZERO", step.outputs().record.map_or_else(zero_alone, |record| format!("{record}::new()"))),
             ("BAKED_BYTES", self.packed.bytes.len().to_string()),
+            ("BAKED_LEN", (self.packed.bytes.len() / 4).to_string()),
         ];
         if self.is_baked() {
             let without = [("<'w>", ""), ("packed: &'w Packed", ""), (", packed)", ")")];
@@ -256,11 +257,7 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!(
-                "for (to, from) in self.{name}.iter_mut().zip(const {{ part::<4, {len}>({at}) }}) {{
-                    *to = f32::from_le_bytes(*from);
-                }}"
-            ),
+            Some(at) => format!("self.{name} = *part_of::<{at}, {len}, _, _>(&WEIGHTS.0);"),
         };
         vec![("RESET;", reset)]
     }

@@ -19,9 +19,9 @@ pub(super) fn parameter(argument: &Argument<'_>) -> String {
 
 /// A block as an array of what it holds.
 pub(super) fn block_type(block: &Block) -> String {
-    let element = match block.bytes {
-        true => format!("[u8; {}]", block.element.size()),
-        false => spelling(block.element).rust.to_owned(),
+    let element = match spelling(block.element).rust {
+        "" => format!("[u8; {}]", block.element.size()),
+        element => element.to_owned(),
     };
     format!("[{element}; {}]", block.len)
 }

@@ -153,7 +153,6 @@ use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 /// All operations, in the order in which traits and macros have them.
 const OPERATIONS: &[Operation] = &[
     operation("from_lanes", Vector, From("f32"), "", "a"),
-    operation("from_weights", Vector, From("[u8; 4]"), "", "f32::from_le_bytes(a)"),
     operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "super::half_to_f32(u16::from_le_bytes(a))"),
     operation("from_bytes", Vector, From("[u8; 1]"), "Of integers.", "f32::from(i8::from_le_bytes(a))"),
     operation(
@@ -170,12 +169,6 @@ const OPERATIONS: &[Operation] = &[
         &["from_lanes"],
         "The elements from `AT` on.",
         "fn load<const AT: usize, const N: usize>(from: &[f32; N]) -> Self { Self::from_lanes(part_of::<AT, L, _, N>(from)) }",
-    ),
-    provided(
-        "weights",
-        &["from_weights"],
-        "The weights from `AT` on.",
-        "fn weights<const AT: usize, const N: usize>(from: &[[u8; 4]; N]) -> Self { Self::from_weights(part_of::<AT, L, _, N>(from)) }",
     ),
     provided(
         "halves",
@@ -200,12 +193,6 @@ const OPERATIONS: &[Operation] = &[
         &["all"],
         "Element `AT` in every lane.",
         "fn splat<const AT: usize, const N: usize>(from: &[f32; N]) -> Self { let [x] = *part_of::<AT, 1, _, N>(from); Self::all(x) }",
-    ),
-    provided(
-        "splat_weight",
-        &["all"],
-        "Weight `AT` in every lane.",
-        "fn splat_weight<const AT: usize, const N: usize>(from: &[[u8; 4]; N]) -> Self { let [x] = *part_of::<AT, 1, _, N>(from); Self::all(f32::from_le_bytes(x)) }",
     ),
     provided(
         "store",
@@ -428,15 +415,12 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
             // imported by modules, too
             "Pairs" => "Pairs".to_owned(),
             "FLUSH_LIMIT" => "super::FLUSH_LIMIT".to_owned(),
-            "chunks" if used.shared.contains("hidden_chunks") => "hidden_chunks::<".to_owned(),
+            // of operations of vectors
             "part_of" | "part_of_mut" => format!("{name}::<"),
-            "part_from" | "part_from_mut" | "chunks" | "chunks_mut" | "hidden_chunks" | "windows" | "windows_mut"
-            | "cut" => {
-                format!("{name}::<")
-            }
+            "chunks" => "hidden_chunks".to_owned(),
             _ => format!("{name}("),
         };
-        if text.contains(&called) || out.contains(&called) {
+        if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
             out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny)]));
         }
     }

@@ -162,49 +162,6 @@ fn copy_one<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: 
     *part_from_mut::<LAST, L, _, N>(to, at) = [x; L];
 }
 
-//: copy_weights
-/// Copies `L` consecutive weights.
-#[inline]
-fn copy_weights<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[[u8; 4]; M],
-    start: usize,
-) {
-    let from = part_from::<LAST_FROM, L, _, M>(from, start);
-    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
-        *to = f32::from_le_bytes(*from);
-    }
-}
-
-//: add_weights
-/// Adds `L` consecutive weights.
-#[inline]
-fn add_weights<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[[u8; 4]; M],
-    start: usize,
-) {
-    let from = part_from::<LAST_FROM, L, _, M>(from, start);
-    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
-        *to += f32::from_le_bytes(*from);
-    }
-}
-
-//: copy_weight
-/// Copies one weight to `L` consecutive elements.
-#[inline]
-fn copy_weight<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[[u8; 4]; M],
-    start: usize,
-) {
-    let [x] = *part_from::<LAST_FROM, 1, _, M>(from, start);
-    *part_from_mut::<LAST, L, _, N>(to, at) = [f32::from_le_bytes(x); L];
-}
-
 //: strided
 /// A row of weights: the number of each, and the weight. The last one is number `LAST` of all.
 #[inline]
@@ -214,17 +171,6 @@ fn strided<const LAST: usize, const N: usize>(
     stride: usize,
 ) -> impl Fn(usize) -> f32 + '_ {
     move |k| part_from::<LAST, 1, _, N>(from, start + k * stride)[0]
-}
-
-//: strided_weights
-/// A row of weights: the number of each, and the weight. The last one is number `LAST` of all.
-#[inline]
-fn strided_weights<const LAST: usize, const N: usize>(
-    from: &[[u8; 4]; N],
-    start: usize,
-    stride: usize,
-) -> impl Fn(usize) -> f32 + '_ {
-    move |k| f32::from_le_bytes(part_from::<LAST, 1, _, N>(from, start + k * stride)[0])
 }
 
 //: pack_words

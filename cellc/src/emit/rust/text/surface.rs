@@ -513,14 +513,9 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
 }
 
 //: weights
-/// Weights and constants: little-endian, in the order in which the kernels read them.
+const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
+/// Weights and constants, in the order in which the kernels read them.
 #[repr(C, align(ALIGNMENT))]
 struct Aligned<T>(T);
-static WEIGHTS: Aligned<[u8; BAKED_BYTES]> = Aligned(CELLC_WEIGHTS);
-/// `N` weights of `B` bytes, from byte `4 * at` on. Called in constants only, where a panic is a compile error.
-const fn part<const B: usize, const N: usize>(at: usize) -> &'static [[u8; B]; N] {
-    match WEIGHTS.0.split_at(4 * at).1.as_chunks().0.first_chunk() {
-        Some(part) => part,
-        None => panic!("fewer weights than are read"),
-    }
-}
+// SAFETY: all bits are those of some f32, and another number of bytes does not compile
+static WEIGHTS: Aligned<[f32; BAKED_LEN]> = unsafe { Aligned(core::mem::transmute::<[u8; BAKED_BYTES], [f32; BAKED_LEN]>(CELLC_WEIGHTS)) };
