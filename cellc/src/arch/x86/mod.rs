@@ -23,15 +23,15 @@ const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx and ecx, of its part 1 in eax, and of XCR0: the registers that the operating system saves. What C asks of
-/// leaf 7 besides ebx is written out.
+/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating system saves. What C asks of leaf 7 besides ebx is written
+/// out; in Rust a function of its own asks for all.
 macro_rules! cpuid {
-    ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $leaf7_ecx:literal, $leaf7_1_eax:literal, $xcr0:literal, $c:literal) => {
-        cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $leaf7_ecx, $leaf7_1_eax, $xcr0, $c, "", "")
+    ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
+        cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)
     };
     (
-        $asked:expr, $rust_asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $leaf7_ecx:literal, $leaf7_1_eax:literal, $xcr0:literal, $c:literal,
-        $rust:literal, $rust_functions:expr
+        $asked:expr, $rust_asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal,
+        $rust_functions:expr
     ) => {
         Detection::Running(
             Condition { c: $asked, rust: $rust_asked },
@@ -54,20 +54,7 @@ macro_rules! cpuid {
                     "u",
                     $c
                 ),
-                rust: concat!(
-                    "has(",
-                    $leaf1_ecx,
-                    ", [",
-                    $leaf7_ebx,
-                    ", ",
-                    $leaf7_ecx,
-                    ", ",
-                    $leaf7_1_eax,
-                    "], ",
-                    $xcr0,
-                    ")",
-                    $rust
-                ),
+                rust: $rust,
                 rust_functions: $rust_functions,
             },
         )
@@ -177,7 +164,7 @@ pub static AVX2: Isa = Isa {
     tile_rows: 0,
     body_of: None,
     // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
-    detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0", "0", "0x6", ""),
+    detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
     rust_features: "avx2,fma,f16c",
     c_features: "avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
@@ -217,7 +204,15 @@ pub static AVX512: Isa = Isa {
     tile_rows: 0,
     body_of: None,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
-    detection: cpuid!(C_ASKED, "0x3c001000", "0xc0030020", "0", "0", "0xe6", ""),
+    detection: cpuid!(
+        C_ASKED,
+        "0x3c001000",
+        "0xc0030020",
+        "0xe6",
+        "",
+        "has_avx512()",
+        include_str!("text/has_avx512.rs")
+    ),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
@@ -244,10 +239,10 @@ pub static AVX_VNNI: Isa = Isa {
         C_ASKED_VNNI,
         "0x3c001000",
         "0x20",
-        "0",
-        "0x10",
         "0x6",
-        "\n            && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 0x10u) != 0"
+        "\n            && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 0x10u) != 0",
+        "has_avx_vnni()",
+        include_str!("text/has_avx_vnni.rs")
     ),
     rust_features: "avx2,fma,f16c,avxvnni",
     c_features: "avx2,fma,f16c,avxvnni",
@@ -267,10 +262,10 @@ pub static AVX512_VNNI: Isa = Isa {
         C_ASKED_VNNI,
         "0x3c001000",
         "0xc0030020",
-        "0x800",
-        "0",
         "0xe6",
-        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0"
+        "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0",
+        "has_avx512_vnni()",
+        include_str!("text/has_avx512_vnni.rs")
     ),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c",
@@ -291,12 +286,10 @@ pub static AMX: Isa = Isa {
         "all(target_arch = \"x86_64\", target_pointer_width = \"64\", target_os = \"linux\")",
         "0x3c001000",
         "0xc0030020",
-        "0x800",
-        "0",
         "0x600e6",
         "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0 && (edx & 0x3000000u) == 0x3000000u \
          && PREFIX_tiles_allowed()",
-        " && has_tiles()",
+        "has_tiles()",
         include_str!("text/has_tiles.rs")
     ),
     rust_functions: include_str!("text/tiles.rs"),
@@ -335,20 +328,6 @@ SETS
 }
 #endif
 ",
-    // Older Rust (1.89) has __cpuid unsafe, newer has it safe, where `unsafe` would be warned of; the style is as of all bodies
-    rust: "/// Whether the processor and the operating system have all of these features (masks of cpuid and XCR0; of its leaf 7 those of ebx and ecx,
-/// and of eax of its part 1).
-#[cfg(target_arch = \"x86_64\")]
-#[allow(unused_unsafe, clippy::all)]
-fn has(leaf1_ecx: u32, leaf7: [u32; 3], xcr0: u64) -> bool {
-    // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
-    unsafe {
-        if core::arch::x86_64::__cpuid(0).eax < 7 { return false; }
-        let ecx = core::arch::x86_64::__cpuid(1).ecx;
-        let parts = [0, 1].map(|part| core::arch::x86_64::__cpuid_count(7, part));
-        ecx & leaf1_ecx == leaf1_ecx && [parts[0].ebx & leaf7[0], parts[0].ecx & leaf7[1], parts[1].eax & leaf7[2]] == leaf7
-            && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
-    }
-}
-",
+    // Older Rust (1.89) has __cpuid unsafe, newer has it safe, where `unsafe` would be warned of
+    rust: include_str!("text/has.rs"),
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
-use super::lints::STYLE;
+use super::lints::KERNELS;
 use super::types::{attribute, cfg, none_of};
 use super::vectors::{self, Form, Types, Used};
 use super::{RustFile, lanes, unroll};
@@ -92,7 +92,7 @@ impl RustFile<'_> {
             None if !others.is_empty() => none_of(&others),
             _ => cfg(isa),
         };
-        let head = format!("{cfg} {STYLE} mod {}", isa.name);
+        let head = format!("{cfg} {KERNELS} mod {}", isa.name);
         self.module(&head, (isa, fused_by), body, &|shared, vectors| {
             self.run(body, shared, &attribute(isa, fused_by), vectors)
         })
@@ -103,7 +103,7 @@ impl RustFile<'_> {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
         // any function calls it
-        let head = format!("{STYLE} mod pack");
+        let head = format!("{KERNELS} mod pack");
         self.module(&head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
     }
 

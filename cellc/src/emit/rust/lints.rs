@@ -9,8 +9,14 @@ pub(super) const UNUSED_IMPORT: &str = "#[allow(unused_imports)]";
 /// As [`UNUSED`]; and `new` is the one way to make the type: a `Default` would be a second.
 pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default)]";
 
-/// Bodies are written for every model alike, not to clippy's taste in style.
-pub(super) const STYLE: &str = "#[allow(clippy::all)]";
+/// For modules of kernels.
+pub(super) const KERNELS: &str = "#[allow(clippy::approx_constant, clippy::too_many_arguments, \
+reason = \"a coefficient may be near a constant of mathematics; a kernel takes every buffer as an argument\")]";
+
+/// For functions that pass fields on.
+pub(super) const STYLE: &str = "#[allow(clippy::redundant_field_names, clippy::too_many_arguments, \
+reason = \"all fields and buffers have names\")]";
 
 /// As [`UNUSED`] and [`STYLE`].
-pub(super) const UNUSED_STYLE: &str = "#[allow(dead_code, clippy::all)]";
+pub(super) const UNUSED_STYLE: &str = "#[allow(dead_code, clippy::redundant_field_names, clippy::too_many_arguments, \
+reason = \"a user need not call every function; all fields and buffers have names\")]";

@@ -46,7 +46,14 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         ("NAMES", tuple(&names)),
         ("PLACES", tuple(&places)),
         ("STEP;", step),
-        ("KEEP;", if after.is_empty() { String::new() } else { format!("if {} > 0 {{ {after} }}", lengths[0]) }),
+        (
+            "KEEP;",
+            if after.is_empty() {
+                String::new()
+            } else {
+                format!("if !{}.is_empty() {{ {after} }}", lengths[0].trim_end_matches(".len()"))
+            },
+        ),
     ]]
 }
 

@@ -1,8 +1,26 @@
-/// Whether the processor has tiles of bytes, and Linux lets the program use them: from then on it saves them with the registers of the program's
+/// AVX-512 F, DQ, BW, VL and VNNI. And whether the processor has tiles of bytes, and Linux lets the program use them: from then on it saves them with the registers of the program's
 /// threads.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_os = "linux"))]
 fn has_tiles() -> bool {
-    const TILES_OF_BYTES: u32 = 0x300_0000;
+    const AVX2: u32 = 1 << 5;
+    const AVX512F: u32 = 1 << 16;
+    const AVX512DQ: u32 = 1 << 17;
+    const AVX512BW: u32 = 1 << 30;
+    const AVX512VL: u32 = 1 << 31;
+    const AVX512_VNNI: u32 = 1 << 11;
+    const XMM: u64 = 1 << 1;
+    const YMM: u64 = 1 << 2;
+    const OPMASK: u64 = 1 << 5;
+    const ZMM_HIGH: u64 = 1 << 6;
+    const ZMM_16_TO_31: u64 = 1 << 7;
+    const TILE_CONFIGURATION: u64 = 1 << 17;
+    const TILES: u64 = 1 << 18;
+    const AMX_TILE: u32 = 1 << 24;
+    const AMX_INT8: u32 = 1 << 25;
+    const TILES_OF_BYTES: u32 = AMX_TILE | AMX_INT8;
+    if !has([AVX2 | AVX512F | AVX512DQ | AVX512BW | AVX512VL, AVX512_VNNI, 0], XMM | YMM | OPMASK | ZMM_HIGH | ZMM_16_TO_31 | TILE_CONFIGURATION | TILES) {
+        return false;
+    }
     let result: u64;
     // SAFETY: cpuid exists on every x86-64; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) takes numbers and changes no memory of the program
     unsafe {

@@ -1,0 +1,23 @@
+/// Whether the processor has AVX, FMA and F16C, and what is asked of cpuid's leaf 7: bits of ebx and ecx, and of eax of its part 1. And whether
+/// the operating system saves the registers that are asked of XCR0.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe)]
+fn has(leaf7: [u32; 3], xcr0: u64) -> bool {
+    const FMA: u32 = 1 << 12;
+    const XSAVE: u32 = 1 << 26;
+    const OSXSAVE: u32 = 1 << 27;
+    const AVX: u32 = 1 << 28;
+    const F16C: u32 = 1 << 29;
+    const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX | F16C;
+    // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
+    unsafe {
+        if core::arch::x86_64::__cpuid(0).eax < 7 {
+            return false;
+        }
+        let ecx = core::arch::x86_64::__cpuid(1).ecx;
+        let parts = [0, 1].map(|part| core::arch::x86_64::__cpuid_count(7, part));
+        ecx & LEAF1 == LEAF1
+            && [parts[0].ebx & leaf7[0], parts[0].ecx & leaf7[1], parts[1].eax & leaf7[2]] == leaf7
+            && core::arch::x86_64::_xgetbv(0) & xcr0 == xcr0
+    }
+}

@@ -1,0 +1,8 @@
+/// AVX2 with FMA and F16C.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    const AVX2: u32 = 1 << 5;
+    const XMM: u64 = 1 << 1;
+    const YMM: u64 = 1 << 2;
+    has([AVX2, 0, 0], XMM | YMM)
+}

@@ -1,0 +1,9 @@
+/// AVX2 with FMA, F16C and AVX-VNNI.
+#[cfg(target_arch = "x86_64")]
+fn has_avx_vnni() -> bool {
+    const AVX2: u32 = 1 << 5;
+    const AVX_VNNI: u32 = 1 << 4;
+    const XMM: u64 = 1 << 1;
+    const YMM: u64 = 1 << 2;
+    has([AVX2, 0, AVX_VNNI], XMM | YMM)
+}
