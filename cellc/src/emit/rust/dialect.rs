@@ -14,10 +14,13 @@ use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 /// The dialect: text of the current body, and which helpers it needs.
 pub(super) struct Rust {
     pub(super) out: String,
+    /// The text of the module while a function is written.
+    pub(super) around: String,
+    /// Names and texts of functions that are generic over the type of vectors.
+    pub(super) functions: Vec<(String, String)>,
     /// Of every function.
     pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
-    pub(super) fused: bool,
     /// Types and operations of vectors that the module uses.
     pub(super) vectors: Used,
     /// What multiplies by one lane.
@@ -183,7 +186,7 @@ impl Dialect for Rust {
         }
         let _ = writeln!(self.out, "let mut {name} = Aligned([0.0f32; {len}]);");
         let _ = writeln!(self.out, "let {name} = &mut {name}.0;");
-        self.used.insert("Aligned");
+        self.shared("Aligned");
     }
 
     fn end_kernel(&mut self) {
@@ -195,6 +198,7 @@ impl Dialect for Rust {
     }
 
     fn begin_function(&mut self, doc: &[String], name: &str, _lanes: usize, params: &[String]) {
+        self.around = std::mem::take(&mut self.out);
         self.doc(doc);
         let params: Vec<_> = params.iter().map(|p| format!("{p}: V")).collect();
         let attribute = match self.long.contains(name) {
@@ -205,8 +209,14 @@ impl Dialect for Rust {
             writeln!(self.out, "{attribute} fn {name}<V: Vector<L>, const L: usize>({}) -> V {{", params.join(", "));
     }
 
-    fn end_function(&mut self, _name: &str, _lanes: usize, result: Text) {
+    fn end_function(&mut self, name: &str, _lanes: usize, result: Text) {
         let _ = writeln!(self.out, "{} }}", result.text);
+        let text = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
+        match self.long.contains(name) {
+            // its features are those of its module
+            true => self.out.push_str(&text),
+            false => self.functions.push((name.to_owned(), text)),
+        }
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
@@ -242,7 +252,6 @@ impl Dialect for Rust {
 
     fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
         use LaneOp as O;
-        assert!(operation != O::MulAdd || self.fused, "emit: a fused operation on an instruction set without one");
         if is_number(ty, context) && operation != O::ToBits {
             return self.of_numbers(operation, args);
         }
@@ -423,8 +432,8 @@ impl Dialect for Rust {
     }
 
     fn only_vectors(&mut self) {
-        self.used.insert("turn_by_turn");
-        self.out.push_str("turn_by_turn();\n");
+        let name = self.shared("turn_by_turn");
+        let _ = writeln!(self.out, "{name}();");
     }
 
     /// LLVM may take these vectors apart in every turn, and put them together again, where much is computed with them later (an RNN of 48 units on AVX2: 4 times

@@ -1,13 +1,13 @@
 //! The modules of kernels: one for each instruction set, and one that packs weights at run time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
-use super::lints::KERNELS;
+use super::lints::{ACTIVATIONS, KERNELS};
 use super::types::{attribute, cfg, none_of};
 use super::vectors::{self, Form, Types, Used};
-use super::{RustFile, lanes, unroll};
+use super::{RustFile, lanes, products, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Cut, Location, Uses};
@@ -30,6 +30,8 @@ pub(super) struct Module {
     head: String,
     /// Functions.
     text: String,
+    /// Names and texts of functions that are generic over the type of vectors.
+    functions: Vec<(String, String)>,
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
@@ -65,27 +67,73 @@ impl Left<'_> {
     }
 }
 
-/// Modules, after the traits, macros and functions that they share; outside of them, initial states may be read from the weights.
-pub(super) fn modules(modules: &[Module], arch: &Arch, form: Form, reads_initial_states: bool) -> String {
+/// Modules, after the traits, macros and functions that they share; `outside` is what the file uses of these outside of its modules.
+pub(super) fn modules(
+    modules: &[Module],
+    arch: &Arch,
+    form: Form,
+    alignment: usize,
+    outside: &[&'static str],
+) -> String {
     let mut all = Used::default();
-    if reads_initial_states {
-        all.shared("part_of");
-    }
+    outside.iter().for_each(|name| all.shared(name));
     modules.iter().for_each(|module| all.merge(&module.vectors));
+    let common = common(modules);
     let text = |module: &Module| {
-        let Module { head, text, vectors: own, isa, fused_by, after } = module;
+        let Module { head, text, functions, vectors: own, isa, fused_by, after } = module;
         let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form }.text(text);
-        format!("{head} {{\n{types}{text}}}\n{after}")
+        let (mut names, mut others) = (Vec::new(), String::new());
+        for (name, text) in functions {
+            match common.contains_key(name.as_str()) {
+                true => names.push(name.as_str()),
+                false => others.push_str(text),
+            }
+        }
+        let imports = match &names[..] {
+            [] => String::new(),
+            names => format!("use super::activations::{{{}}};\n", names.join(", ")),
+        };
+        format!("{head} {{\n{imports}{types}{text}{others}}}\n{after}")
     };
     let text: String = modules.iter().map(text).collect();
-    vectors::shared(&all, &text, form) + &text
+    let functions: String = common.into_values().collect();
+    let functions = match functions.is_empty() {
+        true => functions,
+        false => {
+            let imports = if all.has_bits() { "Bits, Vector" } else { "Vector" };
+            let imports = if functions.contains("V::Bits") { imports } else { "Vector" };
+            format!("{ACTIVATIONS} mod activations {{\nuse super::{{{imports}}};\n{functions}}}\n")
+        }
+    };
+    vectors::shared(&all, &text, form, alignment) + &functions + &text
+}
+
+/// Functions that have one text in all modules that have them, by name.
+fn common(modules: &[Module]) -> BTreeMap<&str, String> {
+    let mut texts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for (name, text) in modules.iter().flat_map(|module| &module.functions) {
+        let known = texts.entry(name).or_insert(Some(text));
+        if *known != Some(text) {
+            *known = None;
+        }
+    }
+    let public = |text: &str| text.replacen("fn ", "pub(super) fn ", 1);
+    texts.into_iter().filter_map(|(name, text)| Some((name, text.map(public)?))).collect()
+}
+
+/// True if the text of a body has multiply-adds that are rounded once.
+fn has_fused_products(isa: &Isa, fused_by: Option<&Isa>) -> bool {
+    !isa.rust_mul_add.is_empty() || fused_by.is_some()
 }
 
 impl RustFile<'_> {
     /// The module of an instruction set.
     pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> Module {
         let Spelled { isa, fused_by, body } = *spelled;
-        let unrolled = unroll::unrolled(body.body);
+        let mut unrolled = unroll::unrolled(body.body);
+        if !has_fused_products(isa, fused_by) {
+            unrolled = products::added(unrolled);
+        }
         let body = BodyRef { program: body.program, body: &unrolled };
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
@@ -124,9 +172,10 @@ impl RustFile<'_> {
         let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
         let mut dialect = Rust {
             out: String::new(),
+            around: String::new(),
+            functions: Vec::new(),
             attribute: attribute(isa, fused_by),
             used: BTreeSet::new(),
-            fused: !isa.rust_mul_add.is_empty() || fused_by.is_some(),
             vectors: Used::default(),
             by_lane: isa.by_lane,
             long: long.map(|(_, name)| name.clone()).collect(),
@@ -134,8 +183,9 @@ impl RustFile<'_> {
         shared.all_kernels(body, &mut dialect);
         shared.all_functions(body, &mut dialect);
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
-        lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute, self.program.alignment);
-        Module { head: head.to_owned(), text, vectors: dialect.vectors, isa, fused_by, after: String::new() }
+        lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
+        let Rust { vectors, functions, .. } = dialect;
+        Module { head: head.to_owned(), text, functions, vectors, isa, fused_by, after: String::new() }
     }
 
     /// The function that calls the kernel that packs.

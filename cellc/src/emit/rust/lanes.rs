@@ -24,7 +24,6 @@ pub(super) fn write(
     used: &BTreeSet<&str>,
     (isa, fused_by): (&Isa, Option<&Isa>),
     attribute: &str,
-    alignment: usize,
 ) {
     let limit = format!("{}f32", decimal(FLUSH_BELOW));
     let mut text = String::new();
@@ -35,7 +34,6 @@ pub(super) fn write(
     }
     let words = [
         ("#[attribute]", attribute),
-        ("ALIGNMENT", &alignment.to_string()),
         ("FLUSH_BELOW", &limit),
         ("INTRINSIC", fused_by.unwrap_or(isa).rust_mul_add),
         ("IS_SPELLED", isa.rust_mul_add_where),

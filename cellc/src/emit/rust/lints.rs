@@ -13,6 +13,10 @@ pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_defa
 pub(super) const KERNELS: &str = "#[allow(clippy::approx_constant, clippy::too_many_arguments, \
 reason = \"a coefficient may be near a constant of mathematics; a kernel takes every buffer as an argument\")]";
 
+/// For activations.
+pub(super) const ACTIVATIONS: &str = "#[allow(clippy::approx_constant, \
+reason = \"a coefficient may be near a constant of mathematics\")]";
+
 /// For functions that pass fields on.
 pub(super) const STYLE: &str = "#[allow(clippy::redundant_field_names, clippy::too_many_arguments, \
 reason = \"all fields and buffers have names\")]";

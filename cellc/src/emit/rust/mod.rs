@@ -8,6 +8,7 @@ mod kernels;
 mod lanes;
 mod lints;
 mod pool;
+mod products;
 mod steps;
 mod surface;
 mod types;
@@ -49,7 +50,9 @@ impl RustFile<'_> {
         }
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
-        out.push_str(&kernels::modules(&all, self.options.arch, self.form, !self.starts_at_zero()));
+        let outside = [("Aligned", !self.packed.bytes.is_empty()), ("part_of", !self.starts_at_zero())];
+        let outside: Vec<_> = outside.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).collect();
+        out.push_str(&kernels::modules(&all, self.options.arch, self.form, self.program.alignment, &outside));
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item("weights"));
         }

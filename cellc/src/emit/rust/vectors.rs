@@ -71,7 +71,7 @@ impl Used {
     }
 
     /// True if kernels or activations use the bits of vectors.
-    fn has_bits(&self) -> bool {
+    pub(super) fn has_bits(&self) -> bool {
         let converts = ["to_bits", "from_bits", "from_signed"].iter().any(|name| self.operations.contains(name));
         converts || !self.dots.is_empty() || self.operations(Of::Bits).next().is_some()
     }
@@ -204,7 +204,13 @@ const OPERATIONS: &[Operation] = &[
     operation("sub", Vector, Lanes(2), "", "a - b"),
     operation("mul", Vector, Lanes(2), "", "a * b"),
     operation("div", Vector, Lanes(2), "", "a / b"),
-    operation("mul_add", Vector, Lanes(3), "`self * b + c`, rounded once.", "$mul_add"),
+    operation(
+        "mul_add",
+        Vector,
+        Lanes(3),
+        "`self * b + c`, rounded once by an instruction set that fuses, else twice.",
+        "$mul_add",
+    ),
     operation("max", Vector, Lanes(2), "The greater one; `b` if either is NaN.", "if a > b { a } else { b }"),
     operation("min", Vector, Lanes(2), "The smaller one; `b` if either is NaN.", "if a < b { a } else { b }"),
     operation(
@@ -383,7 +389,7 @@ impl Operation {
 }
 
 /// The traits and macros that the modules of a file share.
-pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
+pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> String {
     let has_bits = used.has_bits();
     let bits = if has_bits { "/// The bits of as many lanes.\ntype Bits: Bits<L>;\n" } else { "" };
     let declared = |of| used.operations(of).map(Operation::declared).collect::<String>();
@@ -409,7 +415,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
     if has_bits && used.lanes.contains(&1) {
         out.push_str(&u32_bits(used));
     }
-    let tiny = decimal(FLUSH_BELOW);
+    let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
     for (name, part) in parts(SHARED) {
         let called = match name {
             // imported by modules, too
@@ -421,7 +427,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form) -> String {
             _ => format!("{name}("),
         };
         if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
-            out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny)]));
+            out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]));
         }
     }
     out

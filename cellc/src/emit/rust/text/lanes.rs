@@ -1,15 +1,3 @@
-//: Aligned
-#[repr(C, align(ALIGNMENT))]
-struct Aligned<T>(T);
-
-//: turn_by_turn
-/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
-/// slower.
-#[inline]
-fn turn_by_turn() {
-    core::hint::black_box(());
-}
-
 //: dot_pairs_lane
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
 #[inline]

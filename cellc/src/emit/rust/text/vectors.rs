@@ -111,6 +111,19 @@ fn bytes_of<const AT: usize, const B: usize, const LEN: usize, const N: usize>(o
     unsafe { &*of.as_ptr().add(AT).cast() }
 }
 
+//: Aligned
+/// Memory on a boundary of ALIGNMENT bytes.
+#[repr(C, align(ALIGNMENT))]
+struct Aligned<T>(T);
+
+//: turn_by_turn
+/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
+/// slower.
+#[inline]
+fn turn_by_turn() {
+    core::hint::black_box(());
+}
+
 //: half_to_f32
 /// The value of IEEE 754 binary16.
 #[allow(dead_code)]
