@@ -514,6 +514,6 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
 
 //: weights
 const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
-// Weights and constants, in the order in which the kernels read them.
 // SAFETY: all bits are those of some f32, and another number of bytes does not compile
+/// Weights and constants, in the order in which the kernels read them.
 static WEIGHTS: Aligned<[f32; BAKED_LEN]> = unsafe { Aligned(core::mem::transmute::<[u8; BAKED_BYTES], [f32; BAKED_LEN]>(CELLC_WEIGHTS)) };
