@@ -100,8 +100,9 @@ pub(super) fn modules(
     let functions = match functions.is_empty() {
         true => functions,
         false => {
-            let imports = if all.has_bits() { "Bits, Vector" } else { "Vector" };
-            let imports = if functions.contains("V::Bits") { imports } else { "Vector" };
+            // methods of bits may be all that a function uses of them
+            let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
+            let imports = if has_bits { "Bits, Vector" } else { "Vector" };
             format!("{ACTIVATIONS} mod activations {{\nuse super::{{{imports}}};\n{functions}}}\n")
         }
     };
