@@ -94,7 +94,7 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
 }
 
 /// Weights of the largest network that is computed in scalars.
-const MOST_SCALAR_WEIGHTS: usize = 64;
+pub(crate) const MOST_SCALAR_WEIGHTS: usize = 64;
 
 /// Elements of the longest tensor of a network that is computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;

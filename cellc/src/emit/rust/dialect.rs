@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::numbers::{self, Values};
 use super::types::block_type;
 use super::vectors::Used;
 use crate::arch::ByLane;
@@ -23,6 +24,8 @@ pub(super) struct Rust {
     pub(super) used: BTreeSet<&'static str>,
     /// Types and operations of vectors that the module uses.
     pub(super) vectors: Used,
+    /// What values of one lane are.
+    pub(super) values: Values,
     /// What multiplies by one lane.
     pub(super) by_lane: &'static [ByLane],
     /// Functions that are too long to stand wherever they are called.
@@ -62,6 +65,8 @@ impl Rust {
     /// The type of a value. Functions are generic over the type of vectors, `V`.
     fn ty(&mut self, ty: Type, context: Context) -> String {
         match (ty.scalar, context) {
+            (Scalar::F32, _) if self.has_numbers() => "f32".to_owned(),
+            (Scalar::U32, _) if self.has_numbers() => "u32".to_owned(),
             (Scalar::F32, Context::Function) => "V".to_owned(),
             (Scalar::U32, Context::Function) => "V::Bits".to_owned(),
             (Scalar::U32, Context::Kernel) if ty.lanes == 1 => "u32".to_owned(),
@@ -71,6 +76,11 @@ impl Rust {
                 format!("{letter}32x{}", ty.lanes)
             }
         }
+    }
+
+    /// True if values are numbers of Rust.
+    fn has_numbers(&self) -> bool {
+        self.values != Values::Vectors
     }
 
     /// A method of the first operand.
@@ -131,6 +141,22 @@ impl Rust {
     fn shared(&mut self, name: &'static str) -> &'static str {
         self.vectors.shared(name);
         name
+    }
+}
+
+impl Rust {
+    /// An element of an array. An index beyond its end does not compile.
+    fn element(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        match (from.element, lanes) {
+            (Element::F32, 1) => Text::atom(format!("{}[{offset}]", from.name)),
+            _ => self.beyond_numbers(),
+        }
+    }
+
+    /// Notes that numbers do not do; what is spelled is not used then.
+    fn beyond_numbers(&mut self) -> Text {
+        self.values = Values::BeyondNumbers;
+        Text::atom("0.0")
     }
 }
 
@@ -200,6 +226,11 @@ impl Dialect for Rust {
     fn begin_function(&mut self, doc: &[String], name: &str, _lanes: usize, params: &[String]) {
         self.around = std::mem::take(&mut self.out);
         self.doc(doc);
+        if self.has_numbers() {
+            let params: Vec<_> = params.iter().map(|p| format!("{p}: f32")).collect();
+            let _ = writeln!(self.out, "fn {name}({}) -> f32 {{", params.join(", "));
+            return;
+        }
         let params: Vec<_> = params.iter().map(|p| format!("{p}: V")).collect();
         let attribute = match self.long.contains(name) {
             true => format!("#[inline] {}", self.attribute),
@@ -212,7 +243,7 @@ impl Dialect for Rust {
     fn end_function(&mut self, name: &str, _lanes: usize, result: Text) {
         let _ = writeln!(self.out, "{} }}", result.text);
         let text = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
-        match self.long.contains(name) {
+        match self.long.contains(name) && !self.has_numbers() {
             // its features are those of its module
             true => self.out.push_str(&text),
             false => self.functions.push((name.to_owned(), text)),
@@ -220,6 +251,9 @@ impl Dialect for Rust {
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        if self.has_numbers() {
+            return self.element(from, offset, lanes);
+        }
         let name = match from.element {
             Element::F16 => "halves",
             Element::I8 => "bytes",
@@ -230,6 +264,9 @@ impl Dialect for Rust {
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        if self.has_numbers() {
+            return self.element(from, offset, lanes);
+        }
         self.read("splat", lanes, (from, offset))
     }
 
@@ -245,6 +282,9 @@ impl Dialect for Rust {
         if is_number(ty, context) {
             return Text::number(format!("{text}u32"));
         }
+        if self.has_numbers() {
+            return Text::number(text);
+        }
         let name = if ty.scalar == Scalar::F32 { "all" } else { "all_bits" };
         let ty = self.ty(ty, context);
         self.made(name, &ty, &text)
@@ -252,6 +292,9 @@ impl Dialect for Rust {
 
     fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context) -> Text {
         use LaneOp as O;
+        if self.has_numbers() {
+            return numbers::operation(operation, args, &mut self.vectors).unwrap_or_else(|| self.beyond_numbers());
+        }
         if is_number(ty, context) && operation != O::ToBits {
             return self.of_numbers(operation, args);
         }
@@ -310,6 +353,10 @@ impl Dialect for Rust {
             self.used.insert(helper);
             self.shared("part_of_mut");
             let _ = writeln!(self.out, "{helper}::<{offset}, _>({}, {});", to.name, value.text);
+            return;
+        }
+        if self.has_numbers() {
+            let _ = writeln!(self.out, "{}[{offset}] = {};", to.name, value.text);
             return;
         }
         self.vectors.operation("store");

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
 use super::lints::{ACTIVATIONS, KERNELS};
+use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
 use super::vectors::{self, Form, Types, Used};
 use super::{RustFile, lanes, products, unroll};
@@ -102,8 +103,12 @@ pub(super) fn modules(
         false => {
             // methods of bits may be all that a function uses of them
             let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
-            let imports = if has_bits { "Bits, Vector" } else { "Vector" };
-            format!("{ACTIVATIONS} mod activations {{\nuse super::{{{imports}}};\n{functions}}}\n")
+            let imports = match (functions.contains("Vector<L>"), has_bits) {
+                (false, _) => "",
+                (true, false) => "use super::Vector;\n",
+                (true, true) => "use super::{Bits, Vector};\n",
+            };
+            format!("{ACTIVATIONS} mod activations {{\n{imports}{functions}}}\n")
         }
     };
     vectors::shared(&all, &text, form, alignment) + &functions + &text
@@ -171,7 +176,9 @@ impl RustFile<'_> {
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
         let long = long.filter(|(function, _)| function.operations() > INLINED || calls > MOST_CLOSURES);
-        let mut dialect = Rust {
+        let long: BTreeSet<_> = long.map(|(_, name)| name.clone()).collect();
+        let dialect = |values| Rust {
+            values,
             out: String::new(),
             around: String::new(),
             functions: Vec::new(),
@@ -179,10 +186,17 @@ impl RustFile<'_> {
             used: BTreeSet::new(),
             vectors: Used::default(),
             by_lane: isa.by_lane,
-            long: long.map(|(_, name)| name.clone()).collect(),
+            long: long.clone(),
         };
-        shared.all_kernels(body, &mut dialect);
-        shared.all_functions(body, &mut dialect);
+        let spelled = |values| {
+            let mut dialect = dialect(values);
+            shared.all_kernels(body, &mut dialect);
+            shared.all_functions(body, &mut dialect);
+            dialect
+        };
+        let of_numbers = (self.is_of_numbers() && isa.lanes == 1).then(|| spelled(Values::Numbers));
+        let of_numbers = of_numbers.filter(|dialect| dialect.values == Values::Numbers);
+        let mut dialect = of_numbers.unwrap_or_else(|| spelled(Values::Vectors));
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
         let Rust { vectors, functions, .. } = dialect;
@@ -227,7 +241,13 @@ impl RustFile<'_> {
     /// An expression for one buffer of the baked block.
     fn part(&self, id: BufferId, at: usize, vectors: &mut Used) -> String {
         let buffer = self.program.buffer(id);
+        let len = self.packed.bytes.len() / 4;
         match buffer.element {
+            Element::F32 if self.has_decimal_weights() && (at, buffer.len) == (0, len) => "&super::WEIGHTS".to_owned(),
+            Element::F32 if self.has_decimal_weights() => {
+                vectors.shared("part_of");
+                format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS)", buffer.len)
+            }
             Element::F32 => {
                 vectors.shared("part_of");
                 format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS.0)", buffer.len)

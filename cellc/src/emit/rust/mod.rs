@@ -7,6 +7,7 @@ mod dialect;
 mod kernels;
 mod lanes;
 mod lints;
+mod numbers;
 mod pool;
 mod products;
 mod steps;
@@ -19,6 +20,9 @@ use std::ops::Deref;
 
 use super::Contents;
 use crate::arch::Isa;
+use crate::compile::MOST_SCALAR_WEIGHTS;
+use crate::kernel::Element;
+use crate::options::WeightsAs;
 use types::cfg;
 pub(super) use vectors::Form;
 
@@ -50,13 +54,26 @@ impl RustFile<'_> {
         }
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
-        let outside = [("Aligned", !self.packed.bytes.is_empty()), ("part_of", !self.starts_at_zero())];
+        let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
+        let outside = [("Aligned", is_aligned), ("part_of", !self.starts_at_zero())];
         let outside: Vec<_> = outside.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).collect();
         out.push_str(&kernels::modules(&all, self.options.arch, self.form, self.program.alignment, &outside));
         if !self.packed.bytes.is_empty() {
-            out.push_str(&self.item("weights"));
+            out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
         }
         out
+    }
+
+    /// Whether the one body of the file computes in numbers of Rust, if it has no operation beyond these.
+    fn is_of_numbers(&self) -> bool {
+        matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust_mul_add.is_empty())
+    }
+
+    /// Whether the weights stand in the file as decimal numbers: those of a network that fills no vector.
+    fn has_decimal_weights(&self) -> bool {
+        let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
+        let are_few = self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS && self.options.weights_as != WeightsAs::File;
+        self.is_of_numbers() && self.is_baked() && self.starts_at_zero() && are_floats && are_few
     }
 
     /// Under which an instruction set is there: the baseline, where none takes its place.

@@ -83,6 +83,7 @@ impl RustFile<'_> {
                 "ADVANCE_PARAMETERS: ()",
                 (if has_isas { "isa: Isa, " } else { "" }).to_owned() + &body.spelled(parameter),
             ),
+            ("DECIMAL_WEIGHTS", self.decimal_weights()),
             ("ONE_NAME", self.isas[0].0.name.to_owned()),
             ("STEP_PARAMETERS: ()", step.spelled(parameter)),
             ("FLUSH_BELOW", format!("{}f32", decimal(FLUSH_BELOW))),
@@ -115,6 +116,19 @@ impl RustFile<'_> {
         return self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect();
         #[cfg(not(feature = "builder"))]
         Vec::new()
+    }
+
+    /// The baked weights as decimal numbers, of files that have them so.
+    fn decimal_weights(&self) -> String {
+        if !self.has_decimal_weights() {
+            return String::new();
+        }
+        let numbers = self.packed.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let spelled = numbers.map(|number| match number.is_finite() {
+            true => decimal(number),
+            false => format!("f32::from_bits({:#010x})", number.to_bits()),
+        });
+        spelled.collect::<Vec<_>>().join(", ")
     }
 
     /// An input, flushed.

@@ -424,6 +424,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
             // of operations of vectors
             "part_of" | "part_of_mut" => format!("{name}::<"),
             "chunks" => "hidden_chunks".to_owned(),
+            name if OF_NUMBERS.contains(&name) => format!("super::{name}("),
             _ => format!("{name}("),
         };
         if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
@@ -432,6 +433,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     }
     out
 }
+
+/// Functions of single numbers, which modules call by their path.
+const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
 
 /// The names of what modules share.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -620,7 +624,8 @@ impl Types<'_> {
             ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
-        let traits: Vec<_> = traits.chain(self.own.shared.iter().copied()).collect();
+        let imported = self.own.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name));
+        let traits: Vec<_> = traits.chain(imported).collect();
         let mut head = String::new();
         if !traits.is_empty() {
             let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));

@@ -512,6 +512,10 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
     }
 }
 
+//: decimal weights
+/// Weights and constants, in the order in which the kernels read them.
+static WEIGHTS: [f32; BAKED_LEN] = [DECIMAL_WEIGHTS];
+
 //: weights
 const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
 // SAFETY: all bits are those of some f32, and another number of bytes does not compile

@@ -140,6 +140,30 @@ fn half_to_f32(half: u16) -> f32 {
 /// Smaller magnitudes become 0: 2^-100.
 const FLUSH_LIMIT: f32 = FLUSH_BELOW;
 
+//: greater
+/// The greater one; `b` if either is NaN.
+fn greater(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+//: smaller
+/// The smaller one; `b` if either is NaN.
+fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+//: select_less
+/// `c` where `a < b`, else `d`.
+fn select_less(a: f32, b: f32, c: f32, d: f32) -> f32 {
+    if a < b { c } else { d }
+}
+
+//: flush
+/// `a`, or 0 if its magnitude is below 2^-100.
+fn flush(a: f32) -> f32 {
+    if a.abs() < FLUSH_BELOW { 0.0 } else { a }
+}
+
 //: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
 #[allow(dead_code)]
