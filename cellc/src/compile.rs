@@ -1,5 +1,6 @@
 //! The pipeline, on one screen.
 
+use crate::arch::MOST_SCALAR_WEIGHTS;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
 use crate::encoding;
@@ -92,9 +93,6 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
         warnings,
     }
 }
-
-/// Weights of the largest network that is computed in scalars.
-pub(crate) const MOST_SCALAR_WEIGHTS: usize = 64;
 
 /// Elements of the longest tensor of a network that is computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;

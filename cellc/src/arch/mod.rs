@@ -706,6 +706,9 @@ pub static ANY: Arch = Arch {
     ..X86_64
 };
 
+/// Weights that a network has fewer than that is computed in scalars.
+pub const MOST_SCALAR_WEIGHTS: usize = 64;
+
 /// A target for networks that fill no vector: its name, its costs, its compiler, and the one scalar body of [`PORTABLE`].
 macro_rules! scalar_form {
     ($arch:expr) => {

@@ -276,7 +276,7 @@ pub fn prefix(name: &str, pool: bool) -> String {
                 |word: &str| bare.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
             let clash = name != bare
                 || FILE_ITEMS.contains(&bare)
-                || Isa::from_name(bare).is_some()
+                || Isa::from_name(bare.strip_prefix("has_").unwrap_or(bare)).is_some()
                 || C_LIBRARY.contains(&bare)
                 || is_intrinsic(bare);
             let clash = clash || pool && (POOL_ITEMS.contains(&bare) || OF_THREADS.into_iter().any(of_threads));
@@ -346,7 +346,7 @@ const C_ITEMS: [&str; 15] = [
 /// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "has_avx2", "has_avx_vnni", "has_avx512", "has_avx512_vnni", "has_tiles", "state", "cut", "aligned",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "has_tiles", "state", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

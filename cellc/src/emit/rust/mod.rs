@@ -19,8 +19,7 @@ mod vectors;
 use std::ops::Deref;
 
 use super::Contents;
-use crate::arch::Isa;
-use crate::compile::MOST_SCALAR_WEIGHTS;
+use crate::arch::{Isa, MOST_SCALAR_WEIGHTS};
 use crate::kernel::Element;
 use crate::options::WeightsAs;
 use types::cfg;
