@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p example-macro`
 
-use cellc_runtime::{gru_cell, rnn_cell};
+use cellc_runtime::{Cell, gru_cell, rnn_cell};
 
 rnn_cell!(
     /// h' = relu(W x + R h + B): with W = 0.25, R = 0.75 and B = 0, the moving average of a signal that is not negative.
@@ -22,7 +22,7 @@ fn main() {
     smoother::pack(&weights, &mut packed);
 
     let mut smoother = Smoother::new(&packed);
-    println!("A moving average as an RNN cell, on {}:", smoother.isa().name());
+    println!("A moving average as an RNN cell, on {}:", smoother.isa_name());
     println!("   input  average");
     for input in [8.0, 8.0, 8.0, 8.0, 0.0, 0.0, 8.0, 0.0] {
         let mut average = [0.0];

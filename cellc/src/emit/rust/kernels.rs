@@ -216,7 +216,7 @@ impl RustFile<'_> {
             let Block { name, len, element, .. } = shared.buffer(*id);
             let line = match self.location(body, *id) {
                 Location::Weights(field) => {
-                    let mut value = format!("&weights.{}", field.name);
+                    let mut value = format!("weights.{}", field.name);
                     for (nth, inner) in field.shape.iter().enumerate().skip(1) {
                         let outer: usize = field.shape[..nth].iter().product();
                         vectors.shared("flattened");

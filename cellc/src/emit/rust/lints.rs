@@ -10,8 +10,9 @@ pub(super) const UNUSED_IMPORT: &str = "#[allow(unused_imports)]";
 pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default)]";
 
 /// For modules of kernels.
-pub(super) const KERNELS: &str = "#[allow(clippy::approx_constant, clippy::too_many_arguments, \
-reason = \"a coefficient may be near a constant of mathematics; a kernel takes every buffer as an argument\")]";
+pub(super) const KERNELS: &str = "#[allow(clippy::approx_constant, clippy::assign_op_pattern, clippy::borrow_deref_ref, \
+clippy::too_many_arguments, \
+reason = \"a coefficient may be near a constant of mathematics; a kernel takes every buffer as an argument, some by a reference; a sum keeps the order of its operands\")]";
 
 /// For activations.
 pub(super) const ACTIVATIONS: &str = "#[allow(clippy::approx_constant, \
