@@ -67,7 +67,7 @@ impl Pair {
             let shared = Arc::new(Shared { state: AtomicU32::new(IDLE), work: AtomicPtr::new(&mut ()) });
             let theirs = Arc::clone(&shared);
             let thread = thread::Builder::new().spawn(move || help(&theirs));
-            self.helper = thread.ok().map(|thread| Helper { shared: shared, thread: Some(thread) });
+            self.helper = thread.ok().map(|thread| Helper { shared, thread: Some(thread) });
         }
         self.helper.is_some()
     }
@@ -108,10 +108,9 @@ impl Join for Pair {
                 let before = shared.state.swap(OFFERED, Ordering::AcqRel);
                 // from here on the helper may use the work: it is settled even if `here` panics
                 let offer = Offer(&shared.state);
-                if before == ASLEEP {
-                    if let Some(thread) = &helper.thread {
-                        thread.thread().unpark();
-                    }
+                match &helper.thread {
+                    Some(thread) if before == ASLEEP => thread.thread().unpark(),
+                    _ => {}
                 }
                 here();
                 done = offer.settle();
