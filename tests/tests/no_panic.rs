@@ -97,7 +97,8 @@ fn holds(level: &str, third: usize) {
     for module in &modules {
         let mut entries = vec![mangled(&[&module.name, &module.function])];
         if cfg!(target_arch = "x86_64") {
-            entries.extend(["avx2", "avx512"].map(|isa| mangled(&[&module.name, isa])));
+            let has_body = |isa: &&str| module.text.contains(&format!("mod {isa} {{"));
+            entries.extend(["avx2", "avx512"].into_iter().filter(has_body).map(|isa| mangled(&[&module.name, isa])));
         }
         for entry in entries {
             let found = defined.iter().any(|symbol| entry.iter().all(|part| symbol.contains(part)));
@@ -123,7 +124,7 @@ fn at_opt_level_s() {
 
 #[test]
 fn a_planted_index_is_found() {
-    let mut module = modules().into_iter().find(|m| m.name == "gru_cell_min").expect("a corpus case");
+    let mut module = modules().into_iter().find(|m| m.name == "gru_cell_128_f32").expect("a corpus case");
     let before = "    /// The instruction set in use.";
     // rustc leaves a small function to its callers, so it has to be told
     let planted = "    /// Planted.\n    #[inline(never)]\n    pub fn planted(&self, i: usize) -> f32 { self.h[i] }\n";

@@ -1,12 +1,12 @@
 //! What other tools show of generated C, where they are installed: CBMC proves that no kernel reads or writes outside of an array, clang's
-//! RealtimeSanitizer sees that no step allocates, locks or waits.
+//! RealtimeSanitizer sees that no step allocates, locks or waits. Miri interprets generated Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cellc::Language;
-use cellc::{Options, WeightsAs};
+use cellc::{Arithmetic, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::random;
@@ -40,8 +40,10 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
     let all = |fields: &[cellc::internals::emit::names::Field]| {
         fields.iter().map(|field| format!(".{0} = {0}_values", field.name)).collect::<Vec<_>>().join(", ")
     };
-    let state = if interface.has_state() { format!("static {name}_state state;\n") } else { String::new() };
-    let state_argument = if interface.has_state() { "&state, " } else { "" };
+    // a body takes the state that the pure function of a single cell makes
+    let has_state = if call.ends_with("_run") { interface.takes_state } else { interface.has_state() };
+    let state = if has_state { format!("static {name}_state state;\n") } else { String::new() };
+    let state_argument = if has_state { "&state, " } else { "" };
     format!(
         "#include \"{name}.c\"\n{arrays}{state}static void once(void) {attribute} {{\n    \
              {call}({state_argument}&({name}_inputs){{{}}}, &({name}_outputs){{{}}});\n\
@@ -125,4 +127,104 @@ fn no_step_allocates_or_waits() {
         let output = realtime(&folder, clang).unwrap_or_else(|| panic!("{name} compiles"));
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Whether cargo has Miri: `rustup toolchain install nightly --profile minimal --component miri,rust-src`.
+fn has_miri() -> bool {
+    let miri = Command::new("cargo").args(["+nightly", "miri", "setup"]).output();
+    let works = miri.is_ok_and(|output| output.status.success());
+    if !works {
+        skip("no Miri");
+    }
+    works
+}
+
+/// A value of the type that generated Rust has for a tensor of this shape, with the same number everywhere.
+fn rust_value(shape: &[usize], number: &str) -> String {
+    match *shape {
+        [n] | [1, n] => format!("[{number}; {n}]"),
+        [rows, n] => format!("[[{number}; {n}]; {rows}]"),
+        _ => format!("[{number}; {}]", shape.iter().product::<usize>()),
+    }
+}
+
+/// The function of a program that makes two steps of a subject, whose Rust is the module of its name.
+fn two_steps(subject: &Subject) -> String {
+    let (name, interface) = (&subject.name, &subject.compilation.interface);
+    let fields: Vec<_> = interface.step_inputs().collect();
+    let values: Vec<_> = fields.iter().map(|field| rust_value(&field.shape, "0.5")).collect();
+    let record = if fields.len() == interface.inputs.len() { "Inputs" } else { "StepInputs" };
+    let input = match &values[..] {
+        [one] => format!("&{one}"),
+        _ => {
+            let named = fields.iter().zip(&values).map(|(field, value)| format!("{}: &{value}", field.name));
+            format!("&{name}::{record} {{ {} }}", named.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let output = match &interface.outputs[..] {
+        [one] => rust_value(&one.shape, "0.0"),
+        _ => format!("{name}::Outputs::new()"),
+    };
+    format!(
+        "fn step_{name}() {{\n    let mut cell = {name}::{}::new();\n    let mut output = {output};\n    \
+         for _ in 0..2 {{\n        cell.step({input}, &mut output);\n    }}\n}}\n",
+        interface.type_name
+    )
+}
+
+/// Kernels of each kind on the generic body read and write what they may, aligned as they must: Miri interprets them.
+#[test]
+fn miri_finds_no_undefined_behaviour() {
+    if !has_miri() {
+        return;
+    }
+    let after = "linear_before_reset=\"true\"";
+    let generic = || Options { isas: Some(Vec::new()), ..Options::default() };
+    let in_integers = |arithmetic| Options { arithmetic, ..generic() };
+    let subjects = [
+        random::compiled("gru", cell("GRUCell", 3, ""), generic(), 0),
+        random::compiled("gru_after", cell("GRUCell", 3, after), generic(), 0),
+        random::compiled("lstm", cell("LSTMCell", 4, ""), generic(), 0),
+        random::compiled("rnn", cell("RNNCell", 1, ""), generic(), 0),
+        random::compiled("in_scalars", cell("GRUCell", 3, ""), Options::default(), 0),
+        random::compiled("sequence", sequence(), generic(), 0),
+        random::compiled("head", head(), generic(), 0),
+        random::compiled("pieces", iterator(), generic(), 0),
+        random::compiled(
+            "in_halves",
+            cell("GRUCell", 3, after),
+            Options { weight_format: WeightFormat::F16, ..generic() },
+            0,
+        ),
+        random::compiled("in_int8", cell("GRUCell", 3, after), in_integers(Arithmetic::Int8), 0),
+        random::compiled("in_int16", cell("LSTMCell", 4, ""), in_integers(Arithmetic::Int16), 0),
+        cellc_tests::kernels::subject("made_by_hand"),
+    ];
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("miri");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    let manifest = "[package]\nname = \"interpreted\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n";
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
+    let mut main = String::from("#![allow(dead_code)]\n");
+    for subject in &subjects {
+        let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
+        fs::write(folder.join("src").join(format!("{}.rs", subject.name)), text.as_slice()).expect("a file");
+        main += &format!("mod {};\n{}", subject.name, two_steps(subject));
+    }
+    let calls: String = subjects.iter().map(|subject| format!("    step_{}();\n", subject.name)).collect();
+    let interpreted = |calls: &str| {
+        fs::write(folder.join("src/main.rs"), format!("{main}fn main() {{\n{calls}}}\n")).expect("a file");
+        let mut cargo = Command::new("cargo");
+        // the toolchain of the tests is not that of Miri
+        for variable in ["RUSTC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "CARGO"] {
+            cargo.env_remove(variable);
+        }
+        cargo.env("MIRIFLAGS", "-Zmiri-strict-provenance").env("CARGO_TARGET_DIR", folder.join("target"));
+        let cargo = cargo.args(["+nightly", "miri", "run", "--offline"]).current_dir(&folder);
+        cargo.output().expect("cargo starts")
+    };
+    let output = interpreted(&calls);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // one element beyond an array is seen
+    let planted = "    let array = [0.0f32; 2];\n    let _ = unsafe { *array.as_ptr().add(2) };\n";
+    assert!(!interpreted(planted).status.success(), "a read beyond an array is not seen");
 }

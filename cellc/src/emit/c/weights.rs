@@ -1,8 +1,10 @@
 //! The constants of a file: an array in the source, or a file that the assembler takes in.
 
 use super::CFile;
+use crate::arch::MOST_SCALAR_WEIGHTS;
 use crate::emit::elements::spelling;
 use crate::emit::text::{listed, part};
+use crate::emit::traversal::decimal;
 use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
 use crate::options::Language;
@@ -20,11 +22,35 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
 /// Defines `<prefix>_weight_data`, where its numbers stand in the source: at its end.
 pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
-    if file.inline && !bytes.is_empty() {
-        out.push_str(&text(file, "numbers"));
-        hexadecimal(bytes, out);
-        out.push_str("}};\n");
+    if !file.inline || bytes.is_empty() {
+        return;
     }
+    match decimals(file) {
+        Some(numbers) => {
+            out.push_str(&text(file, "decimal numbers"));
+            out.push_str(&numbers);
+        }
+        None => {
+            out.push_str(&text(file, "numbers"));
+            hexadecimal(bytes, out);
+        }
+    }
+    out.push_str("}};\n");
+}
+
+/// The weights of a network that fills no vector as decimal numbers, a line each.
+fn decimals(file: &CFile<'_>) -> Option<String> {
+    let bytes = &file.packed.bytes;
+    let are_few = bytes.len() / 4 < MOST_SCALAR_WEIGHTS && file.narrow_weights().is_empty();
+    let numbers = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let mut lines = String::new();
+    for number in numbers.filter(|_| are_few && !file.extensions()) {
+        if !number.is_finite() {
+            return None;
+        }
+        lines.push_str(&format!("    {}f,\n", decimal(number)));
+    }
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// What holds elements of that kind.

@@ -5,7 +5,7 @@
 #endif
 //: inline
 
-/* The weights in the order in which the kernels read them: their bits are the last part of this file.
+/* The weights in the order in which the kernels read them: their numbers are the last part of this file.
 //* extensions
  * -DUPPER_WEIGHTS_SECTION='".name"' puts them into a section of the linker's. */
 #ifdef UPPER_WEIGHTS_SECTION
@@ -28,6 +28,9 @@ static const union PREFIX_weight_bits {
 //: numbers
 
 static const union PREFIX_weight_bits PREFIX_weight_data = {{
+//: decimal numbers
+
+static const union PREFIX_weight_bits PREFIX_weight_data = {.values = {
 //: beside
 
 /* The weights in the order in which the kernels read them, as little-endian numbers in a file beside this one. The
