@@ -12,6 +12,7 @@ use std::ops::Deref;
 mod interpret;
 #[cfg(any(test, feature = "builder"))]
 mod print;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 mod verify;
