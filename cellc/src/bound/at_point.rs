@@ -7,7 +7,7 @@
 
 use super::ErrorAnalysis;
 use super::value::Value;
-use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Row, State, StepInputs, steps_of};
+use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of};
 use crate::model::{PointwiseFunction, TopK, ValidCell};
 use crate::reference::{self, FLOAT64, order, place_of};
 
@@ -189,12 +189,13 @@ impl Arithmetic for AtOneInput {
         AtPoint::new(right, value)
     }
 
-    fn lookup(&self, column: &[&AtPoint], number: &AtPoint) -> AtPoint {
-        let (exact, known): (Vec<f64>, Vec<Value>) = column.iter().map(|v| (v.exact, v.value)).unzip();
-        let place = crate::reference::place(number.exact, column.len());
-        let known: Vec<&Value> = known.iter().collect();
-        let value = if number.value.is_exact() { *known[place] } else { self.0.lookup(&known, &number.value) };
-        AtPoint { exact: exact[place], value }
+    fn lookup(&self, (rows, at): Column<'_, AtPoint>, number: &AtPoint) -> AtPoint {
+        let chosen = at(crate::reference::place(number.exact, rows));
+        let value = match number.value.is_exact() {
+            true => chosen.value,
+            false => self.0.lookup((rows, &|row| at(row).value), &number.value),
+        };
+        AtPoint { exact: chosen.exact, value }
     }
 
     fn best(&self, top: &TopK, row: &[AtPoint]) -> Vec<(AtPoint, AtPoint)> {

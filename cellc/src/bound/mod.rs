@@ -36,7 +36,7 @@ mod tests;
 mod value;
 
 use crate::encoding::{LEAST_LARGEST, Stored};
-use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
@@ -362,8 +362,8 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     /// Any of the column, as nothing is known of the number but whether it is exact.
-    fn lookup(&self, column: &[&Value], number: &Value) -> Value {
-        let any = column.iter().skip(1).fold(*column[0], |any, v| any.either(**v));
+    fn lookup(&self, (rows, at): Column<'_, Value>, number: &Value) -> Value {
+        let any = (1..rows).fold(at(0), |any, row| any.either(at(row)));
         match number.is_exact() {
             true => any,
             false => Value::new(any.low(), any.high(), any.high() - any.low()),

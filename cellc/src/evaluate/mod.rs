@@ -12,6 +12,9 @@ use crate::model::{
 #[cfg(test)]
 pub(crate) mod written;
 
+/// The column of a table: how many elements it has, and each by its row.
+pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);
+
 /// What is computed with.
 pub(crate) trait Arithmetic {
     /// In place of a number.
@@ -76,7 +79,7 @@ pub(crate) trait Arithmetic {
     fn pointwise(&self, function: PointwiseFunction, operands: &[Self::Value]) -> Self::Value;
 
     /// The element of a table's column that a number means: as [`crate::model::Lookup`] says.
-    fn lookup(&self, column: &[&Self::Value], number: &Self::Value) -> Self::Value;
+    fn lookup(&self, column: Column<'_, Self::Value>, number: &Self::Value) -> Self::Value;
 
     /// The best elements of a row, and their places: as [`crate::model::TopK`] says.
     fn best(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
@@ -350,6 +353,18 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         if self.denormals.is_input(source) { self.flush(values) } else { values.collect() }
     }
 
+    /// One element: a table has many, of which few are looked up.
+    fn element(&self, source: Source, i: usize) -> A::Value {
+        let numbers = match source {
+            Source::Value(value) => return self.values[value][i].clone(),
+            Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
+            Source::Parameter(parameter) => WeightNumbers::Given(&self.parameters[parameter]),
+            Source::Variable(variable) => WeightNumbers::Given(&self.variables[variable]),
+        };
+        let number = self.number(numbers, i);
+        if self.denormals.is_input(source) { self.arithmetic.flushed(number) } else { number }
+    }
+
     /// All elements as an output or a state holds them.
     fn kept(&self, source: Source) -> Vec<A::Value> {
         let values = self.get(source);
@@ -596,12 +611,13 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     }
 
     fn lookup(&self, lookup: &Lookup) -> Vec<A::Value> {
-        let (table, numbers) = (self.get(lookup.table), self.get(lookup.indices));
+        let numbers = self.get(lookup.indices);
+        let rows = self.model.len(lookup.table) / lookup.len.max(1);
         let mut all = Vec::with_capacity(numbers.len() * lookup.len);
         for number in &numbers {
             for column in 0..lookup.len {
-                let column: Vec<&A::Value> = table.iter().skip(column).step_by(lookup.len).collect();
-                all.push(self.arithmetic.lookup(&column, number));
+                let at = |row: usize| self.element(lookup.table, row * lookup.len + column);
+                all.push(self.arithmetic.lookup((rows, &at), number));
             }
         }
         all

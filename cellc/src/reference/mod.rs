@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use crate::activation::exact;
 use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
-use crate::evaluate::{Arithmetic, CellWeights, MatrixRow, State, StepInputs, evaluate};
+use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
 use crate::options::{self, Products, Vector, WeightFormat};
 pub(crate) use memory::Memory;
@@ -168,8 +168,8 @@ impl Arithmetic for Float64<'_> {
         }
     }
 
-    fn lookup(&self, column: &[&f64], number: &f64) -> f64 {
-        *column[place(*number, column.len())]
+    fn lookup(&self, (rows, at): Column<'_, f64>, number: &f64) -> f64 {
+        at(place(*number, rows))
     }
 
     fn best(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
