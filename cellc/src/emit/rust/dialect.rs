@@ -457,25 +457,30 @@ impl Dialect for Rust {
         if let Some(backwards) = backwards {
             return self.begin_either_way(count, turn, backwards, walks);
         }
-        let mut pattern = turn.unwrap_or("_").to_string();
-        let mut source = match (turn, walks) {
-            (None, []) => format!("0..{count}"),
-            (Some(_), []) => format!("0..{count}u32"),
-            (Some(_), _) => format!("(0..{count}u32)"),
-            (None, _) => String::new(),
-        };
-        for walk in walks {
+        // what is written to windows that overlap is lent to one turn after the other
+        let is_lent = |walk: &&Walking<'_>| walk.written && walk.is_apart() && walk.step < walk.window.len;
+        let lent: Vec<_> = walks.iter().filter(is_lent).collect();
+        let mut sources: Vec<(&str, String)> = Vec::new();
+        sources.extend(turn.map(|turn| (turn, format!("0..{count}u32"))));
+        sources.extend((!lent.is_empty()).then(|| ("at", format!("0..{count}usize"))));
+        for walk in walks.iter().filter(|walk| !is_lent(walk)) {
             let reverse = if walk.reverse { ".rev()" } else { "" };
-            let windows = self.windows(count, walk) + reverse;
-            if source.is_empty() {
-                pattern.clone_from(&walk.window.name);
-                source = windows;
-            } else {
-                pattern = format!("({pattern}, {})", walk.window.name);
-                let _ = write!(source, ".zip({windows})");
-            }
+            sources.push((&walk.window.name, self.windows(count, walk) + reverse));
         }
+        if sources.is_empty() {
+            sources.push(("_", format!("0..{count}")));
+        }
+        let zipped = sources.into_iter().map(|(name, source)| (name.to_owned(), source)).reduce(|all, (name, source)| {
+            let first = if all.1.starts_with("0..") { format!("({})", all.1) } else { all.1 };
+            (format!("({}, {name})", all.0), format!("{first}.zip({source})"))
+        });
+        let (pattern, source) = zipped.expect("emit: a loop has a source");
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
+        for walk in lent {
+            let at = if walk.reverse { format!("{} - at", count - 1) } else { "at".to_owned() };
+            let place = self.window_at(count, walk, &at);
+            let _ = writeln!(self.out, "let {} = {place};", walk.window.name);
+        }
     }
 
     fn only_vectors(&mut self) {
