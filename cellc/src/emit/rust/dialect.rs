@@ -470,10 +470,11 @@ impl Dialect for Rust {
         if sources.is_empty() {
             sources.push(("_", format!("0..{count}")));
         }
-        let zipped = sources.into_iter().map(|(name, source)| (name.to_owned(), source)).reduce(|all, (name, source)| {
-            let first = if all.1.starts_with("0..") { format!("({})", all.1) } else { all.1 };
-            (format!("({}, {name})", all.0), format!("{first}.zip({source})"))
-        });
+        let zipped =
+            sources.into_iter().map(|(name, source)| (name.to_owned(), source)).reduce(|all, (name, source)| {
+                let first = if all.1.starts_with("0..") { format!("({})", all.1) } else { all.1 };
+                (format!("({}, {name})", all.0), format!("{first}.zip({source})"))
+            });
         let (pattern, source) = zipped.expect("emit: a loop has a source");
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
         for walk in lent {
