@@ -405,7 +405,8 @@ fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
     for (fma, profile, most) in [(Fma::Auto, "fused", 2.0), (Fma::Off, "unfused", 2.5)] {
         let mut ratios = Vec::new();
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
-            let isa = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto)).expect("an instruction set");
+            // the scalar body of a small network fuses nothing
+            let Some(isa) = subject.isas().position(|(_, fused)| fused == (fma == Fma::Auto)) else { continue };
             let mut variables = subject.variables();
             for (call, run) in runs.iter().enumerate() {
                 let Run { oracle, openvino, .. } = &case.runs[*run];

@@ -617,7 +617,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             turn_rows = if count == turn_rows { turn_rows / 2 / operations.len() } else { turn_rows };
         }
         // rows that fill no two turns would stand one by one: too much code for a body that few machines run
-        let is_spare = self.isa().lanes == 1 && self.builder.lowering.plan.isas.len() > 1;
+        let is_spare = self.isa().lanes == 1 && self.builder.lowering.plan.isas[0].0.lanes > 1;
         if is_spare && !integers && self.plan.unrolled == Unrolled::InTurns && count / turn_rows == 1 {
             turn_rows = chains.next_multiple_of(product.abreast);
         }
