@@ -89,7 +89,7 @@ impl Estimate {
             weight_bytes: weight_bytes as u64,
             constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
             state_bytes: 4 * (kept + variables + usize::from(interface.alternates)) as u64,
-            isa_bytes: 4,
+            isa_bytes: if interface.has_isas() { 4 } else { 0 },
             scratch_bytes: 4 * interface.block_len as u64,
             packed_bytes: packed.run_time_bytes() as u64,
             code: plan.isas.iter().enumerate().filter_map(code).collect(),
@@ -118,10 +118,11 @@ impl Estimate {
             _ = write!(flash, ", {} of constants", self.constant_bytes);
         }
         _ = write!(flash, ", about {} of code.", code.bytes);
-        let mut ram = format!(
-            "RAM: {} bytes of state, {} for the instruction set, {} of scratch memory",
-            self.state_bytes, self.isa_bytes, self.scratch_bytes
-        );
+        let mut ram = format!("RAM: {} bytes of state", self.state_bytes);
+        if self.isa_bytes > 0 {
+            _ = write!(ram, ", {} for the instruction set", self.isa_bytes);
+        }
+        _ = write!(ram, ", {} of scratch memory", self.scratch_bytes);
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }

@@ -222,8 +222,9 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
     let Ram { state, isa, scratch, packed_weights, stack, total } = cost.ram;
     let packed =
         if packed_weights > 0 { format!(", {} of packed weights", grouped(packed_weights)) } else { String::new() };
+    let isa = if isa > 0 { format!(", {isa} for the instruction set") } else { String::new() };
     lines.push(format!(
-        "RAM            {}: {} of state, {isa} for the instruction set, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
+        "RAM            {}: {} of state{isa}, {} of scratch memory{packed}{}; and the arrays of inputs and outputs",
         whole(total, stack.is_none()),
         grouped(state),
         grouped(scratch),
