@@ -21,7 +21,7 @@ fn a_declared_cell_becomes_a_file_of_its_name() {
 
 #[test]
 fn weights_that_are_given_are_baked_in() {
-    let builder = Builder::rnn(2, 3).weight_values(&[0.5; 6], &[0.25; 4], &[1.0; 2]);
+    let builder = Builder::rnn(8, 3).weight_values(&[0.5; 24], &[0.25; 64], &[1.0; 8]);
     let (compilation, files) = builder.generate().expect("a cell");
     assert_eq!(files.last().map(|file| &file.name[..]), Some("rnn.rs"));
     assert!(compilation.program.bodies.len() > 2, "all instruction sets");
