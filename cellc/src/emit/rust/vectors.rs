@@ -428,6 +428,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
             _ => format!("{name}("),
         };
         if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
+            // where a compiler takes other bodies, nothing may call it
+            let is_guarded = name != "Pairs" && text.contains("#[cfg(");
+            out.push_str(if is_guarded { "#[allow(dead_code)]\n" } else { "" });
             out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]));
         }
     }
