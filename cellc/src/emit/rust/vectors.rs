@@ -429,13 +429,17 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
         };
         if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
             // where a compiler takes other bodies, nothing may call it
-            let is_guarded = name != "Pairs" && text.contains("#[cfg(");
-            out.push_str(if is_guarded { "#[allow(dead_code)]\n" } else { "" });
+            let is_allowed = name == "Pairs" || part.contains(ALLOWED);
+            let is_guarded = !is_allowed && text.contains("#[cfg(");
+            out.push_str(if is_guarded { ALLOWED } else { "" });
             out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]));
         }
     }
     out
 }
+
+/// Stands before a function that bodies call, as a compiler may take bodies that do not.
+const ALLOWED: &str = "#[allow(dead_code)]\n";
 
 /// Functions of single numbers, which modules call by their path.
 const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
