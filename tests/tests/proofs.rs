@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cellc::Language;
+use cellc::internals::emit::names::Field;
+use cellc::internals::kernel::Element;
 use cellc::{Arithmetic, Options, WeightFormat, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::model_file::ModelFile;
@@ -139,12 +141,20 @@ fn has_miri() -> bool {
     works
 }
 
-/// A value of the type that generated Rust has for a tensor of this shape, with the same number everywhere.
-fn rust_value(shape: &[usize], number: &str) -> String {
-    match *shape {
+/// A value of the type that generated Rust gives a tensor: 0 as an output, otherwise 0.5 or 1, as the element type allows.
+fn rust_value(field: &Field, is_output: bool) -> String {
+    let number = match (is_output, field.element) {
+        (true, Element::F32) => "0.0",
+        (true, Element::Bool) => "false",
+        (true, _) => "0",
+        (false, Element::F32) => "0.5",
+        (false, Element::Bool) => "true",
+        (false, _) => "1",
+    };
+    match *field.shape {
         [n] | [1, n] => format!("[{number}; {n}]"),
         [rows, n] => format!("[[{number}; {n}]; {rows}]"),
-        _ => format!("[{number}; {}]", shape.iter().product::<usize>()),
+        _ => format!("[{number}; {}]", field.shape.iter().product::<usize>()),
     }
 }
 
@@ -152,7 +162,7 @@ fn rust_value(shape: &[usize], number: &str) -> String {
 fn two_steps(subject: &Subject) -> String {
     let (name, interface) = (&subject.name, &subject.compilation.interface);
     let fields: Vec<_> = interface.step_inputs().collect();
-    let values: Vec<_> = fields.iter().map(|field| rust_value(&field.shape, "0.5")).collect();
+    let values: Vec<_> = fields.iter().map(|field| rust_value(field, false)).collect();
     let record = if fields.len() == interface.inputs.len() { "Inputs" } else { "StepInputs" };
     let input = match &values[..] {
         [one] => format!("&{one}"),
@@ -162,11 +172,14 @@ fn two_steps(subject: &Subject) -> String {
         }
     };
     let output = match &interface.outputs[..] {
-        [one] => rust_value(&one.shape, "0.0"),
+        [one] => rust_value(one, true),
         _ => format!("{name}::Outputs::new()"),
     };
+    // Miri does not interpret the instruction `cpuid`
+    let generic = format!("with_isa({name}::Isa::from_name(\"generic\").expect(\"a body\"))");
+    let new = if interface.has_isas() { generic } else { "new()".to_owned() };
     format!(
-        "fn step_{name}() {{\n    let mut cell = {name}::{}::new();\n    let mut output = {output};\n    \
+        "fn step_{name}() {{\n    let mut cell = {name}::{}::{new};\n    let mut output = {output};\n    \
          for _ in 0..2 {{\n        cell.step({input}, &mut output);\n    }}\n}}\n",
         interface.type_name
     )
