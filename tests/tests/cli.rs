@@ -159,6 +159,11 @@ fn a_model_comes_from_standard_input() {
     done(place.command(["/dev/stdin", "-o", "piped.rs"]).stdin(reader)).succeeded();
     written.join().unwrap().unwrap();
     done(&mut place.command(["-", "-o", "none.c"])).failed(1, &["is empty"]);
+    // messages name the model as the command line does
+    fs::write(place.path("cut.xml"), "<net name=\"cut").unwrap();
+    let cut = || Stdio::from(fs::File::open(place.path("cut.xml")).unwrap());
+    done(place.command(["-", "-o", "none.c"]).stdin(cut())).failed(1, &[" --> -:1:"]);
+    done(place.command(["inspect", "-"]).stdin(cut())).failed(1, &[" --> -:1:"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 
+use super::streams::as_named;
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::{ValidCell, counted};
@@ -47,7 +48,7 @@ pub(super) fn report_success(files: &[String], compilation: &Compilation) {
 /// Colours are taken out where standard error is no terminal, or `NO_COLOR` is set. A standard error
 /// that cannot be written is no failure.
 fn write(text: &str) {
-    _ = anstream::stderr().lock().write_all(text.as_bytes());
+    _ = anstream::stderr().lock().write_all(&as_named(text.as_bytes()));
 }
 
 /// The words that begin a diagnostic in their colours, as rustc has them.
