@@ -343,25 +343,30 @@ impl Dialect for Rust {
     }
 
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text) {
+        if self.has_numbers() {
+            let number = match to.element {
+                Element::I32 => format!("{} as i32", value.operand()),
+                Element::I64 => format!("{} as i64", value.operand()),
+                Element::Bool => format!("{} != 0.0", value.operand()),
+                _ => value.text,
+            };
+            let _ = writeln!(self.out, "{}[{offset}] = {number};", to.name);
+            return;
+        }
         let helper = match to.element {
             Element::I32 => "store_i32",
             Element::I64 => "store_i64",
             Element::Bool => "store_bool",
-            _ => "store",
+            _ => {
+                self.vectors.operation("store");
+                self.vectors.lanes(lanes);
+                let _ = writeln!(self.out, "{}.store::<{offset}, {}>({});", value.text, to.len, to.name);
+                return;
+            }
         };
-        if helper != "store" {
-            self.used.insert(helper);
-            self.shared("part_of_mut");
-            let _ = writeln!(self.out, "{helper}::<{offset}, _>({}, {});", to.name, value.text);
-            return;
-        }
-        if self.has_numbers() {
-            let _ = writeln!(self.out, "{}[{offset}] = {};", to.name, value.text);
-            return;
-        }
-        self.vectors.operation("store");
-        self.vectors.lanes(lanes);
-        let _ = writeln!(self.out, "{}.store::<{offset}, {}>({});", value.text, to.len, to.name);
+        self.used.insert(helper);
+        self.shared("part_of_mut");
+        let _ = writeln!(self.out, "{helper}::<{offset}, _>({}, {});", to.name, value.text);
     }
 
     fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text {
