@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             // of the library's own code one function is called: the rest is unused here
             let modules = format!(
                 "#[path = {util:?}]
-#[allow(dead_code)]
+#[allow(dead_code, reason = \"the benchmark calls one function of the library\")]
 mod util;
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = \"the benchmark calls one function of the library\")]
 mod rnn {{
     include!({rnn:?});
 

@@ -51,7 +51,7 @@ fn write(text: &str) {
     _ = anstream::stderr().lock().write_all(&as_named(text.as_bytes()));
 }
 
-/// The words that begin a diagnostic in their colours, as rustc has them.
+/// Colours the words `error`, `warning` and `notice` at the start of a line, as rustc does.
 fn coloured(text: &str) -> String {
     let bold = |color: AnsiColor| Style::new().bold().fg_color(Some(color.into()));
     let words = [

@@ -43,7 +43,7 @@ pub(crate) fn write_stderr(bytes: &[u8]) {
     _ = io::stderr().lock().write_all(&as_named(bytes));
 }
 
-/// Writes into a device or a pipe that is there.
+/// Writes into an existing device or pipe at `path`.
 pub(crate) fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     files::write_through(path, bytes).map_err(|error| cannot_write(path, error))
 }

@@ -339,8 +339,11 @@ fn operations(model: &ValidModel) -> Vec<String> {
     let recurrent: BTreeSet<&str> =
         nodes.iter().filter(|node| matches!(node.op, ValidOp::Cell(_))).map(|node| &node.kind[..]).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    // an integer input is converted to f32: the model has no operation for that
     for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
-        *kinds.entry(&node.kind).or_default() += 1;
+        if !matches!(node.op, ValidOp::Integers(_)) {
+            *kinds.entry(&node.kind).or_default() += 1;
+        }
     }
     if kinds.is_empty() {
         return Vec::new();

@@ -2,7 +2,7 @@
 
 use super::builder::{KernelBuilder, op};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{Integers, Source, counted};
+use crate::model::{ElementType, Integers, Source, counted};
 
 /// From here on every f32 is a whole number, and the last bits of the next ones are their distance from it.
 const WHOLE: f32 = 8_388_608.0;
@@ -39,9 +39,20 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("{} as f32.", counted(len, "integer"))], body)
     }
 
-    /// Stores whole numbers as integers.
-    pub(super) fn whole_numbers(&mut self, from: Place, to: Place, len: usize) -> Vec<Stmt> {
-        self.each(len, from, to, |from, to| Stmt::Store { to, value: Expr::Load { from, lanes: 1 } })
+    /// Stores f32 values as integers or as truth values; with the kernel's documentation.
+    pub(super) fn whole_numbers(
+        &mut self,
+        from: Place,
+        to: Place,
+        len: usize,
+        element: ElementType,
+    ) -> (String, Vec<Stmt>) {
+        let body = self.each(len, from, to, |from, to| Stmt::Store { to, value: Expr::Load { from, lanes: 1 } });
+        let doc = match element {
+            ElementType::Bool => format!("{} from f32: true where the number is not 0.", counted(len, "truth value")),
+            _ => format!("{} from f32.", counted(len, "integer")),
+        };
+        (doc, body)
     }
 
     /// One statement for each element.

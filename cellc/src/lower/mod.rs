@@ -240,14 +240,14 @@ impl<'m> Lowering<'m> {
             if !result.element.is_float() {
                 let len = self.len(result.source);
                 let mut builder = KernelBuilder::new(self);
-                let body = builder.whole_numbers(from, to, len);
+                let (doc, body) = builder.whole_numbers(from, to, len, result.element);
                 let name = builder.lowering.name("convert");
-                builder.finish(name, vec!["a result of whole numbers as integers".to_owned()], body, false);
+                builder.finish(name, vec![doc], body, false);
             } else if from != to {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.keep(result.source, from, to);
                 let name = builder.lowering.name("copy");
-                builder.finish(name, vec!["a result that is given as it comes".to_owned()], body, false);
+                builder.finish(name, vec!["Copies a result.".to_owned()], body, false);
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::emit::traversal::{
 };
 use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
-/// The dialect: text of the current body, and which helpers it needs.
+/// Rust text of one module, with the names of the helper functions to print.
 pub(super) struct Rust {
     pub(super) out: String,
     /// The text of the module while a function is written.
@@ -28,7 +28,7 @@ pub(super) struct Rust {
     pub(super) values: Values,
     /// What multiplies by one lane.
     pub(super) by_lane: &'static [ByLane],
-    /// Functions that are too long to stand wherever they are called.
+    /// Names of functions that are called instead of inlined, as their bodies are long.
     pub(super) long: BTreeSet<String>,
 }
 
@@ -153,7 +153,7 @@ impl Rust {
         }
     }
 
-    /// Notes that numbers do not do; what is spelled is not used then.
+    /// Records an operation without a form for plain numbers: the module is spelled again, with vectors.
     fn beyond_numbers(&mut self) -> Text {
         self.values = Values::BeyondNumbers;
         Text::atom("0.0")
@@ -494,8 +494,8 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{name}();");
     }
 
-    /// LLVM may take these vectors apart in every turn, and put them together again, where much is computed with them later (an RNN of 48 units on AVX2: 4 times
-    /// as long).
+    /// Hides the accumulators from LLVM after a loop. Otherwise LLVM may split them into scalars and rebuild the vectors
+    /// in every iteration (an RNN of 48 units on AVX2: 4 times the time).
     fn after_sums(&mut self, chain: &str) {
         let _ = writeln!(self.out, "{chain} = core::hint::black_box({chain});");
     }

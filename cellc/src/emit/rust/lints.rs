@@ -1,13 +1,14 @@
 //! The lints that generated code silences, and why: it is compiled under whatever lints its user has turned on.
 
 /// The module's user need not call every item.
-pub(super) const UNUSED: &str = "#[allow(dead_code)]";
+pub(super) const UNUSED: &str = "#[allow(dead_code, reason = \"a user need not call every item\")]";
 
 /// As [`UNUSED`], for items that a module re-exports from an inner module.
-pub(super) const UNUSED_IMPORT: &str = "#[allow(unused_imports)]";
+pub(super) const UNUSED_IMPORT: &str = "#[allow(unused_imports, reason = \"a user need not call every item\")]";
 
 /// As [`UNUSED`]; and `new` is the one way to make the type: a `Default` would be a second.
-pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default)]";
+pub(super) const UNUSED_NEW: &str = "#[allow(dead_code, clippy::new_without_default, \
+reason = \"a user need not call every item; new is the one constructor\")]";
 
 /// For modules of kernels.
 pub(super) const KERNELS: &str = "#[allow(clippy::approx_constant, clippy::assign_op_pattern, clippy::borrow_deref_ref, \

@@ -438,8 +438,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     out
 }
 
-/// Stands before a function that bodies call, as a compiler may take bodies that do not.
-const ALLOWED: &str = "#[allow(dead_code)]\n";
+/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines out.
+const ALLOWED: &str =
+    "#[allow(dead_code, reason = \"a compiler for another machine takes bodies that do not use it\")]\n";
 
 /// Functions of single numbers, which modules call by their path.
 const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
@@ -449,7 +450,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     parts(SHARED).map(|(name, _)| name)
 }
 
-/// Functions that modules call besides, each behind the functions that it calls itself. Some have `allow(dead_code)`: a machine with registers
+/// Functions that modules call besides, each behind the functions that it calls itself. Some have [`ALLOWED`]: a machine with registers
 /// compiles no array, and then nothing calls the functions that arrays alone call.
 const SHARED: &str = include_str!("text/vectors.rs");
 

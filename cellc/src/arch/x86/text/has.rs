@@ -1,7 +1,7 @@
 /// Whether the processor has AVX, FMA and F16C, and what is asked of cpuid's leaf 7: bits of ebx and ecx, and of eax of its part 1. And whether
 /// the operating system saves the registers that are asked of XCR0.
 #[cfg(target_arch = "x86_64")]
-#[allow(unused_unsafe)]
+#[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
 fn has(leaf7: [u32; 3], xcr0: u64) -> bool {
     const FMA: u32 = 1 << 12;
     const XSAVE: u32 = 1 << 26;
