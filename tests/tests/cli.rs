@@ -159,11 +159,6 @@ fn a_model_comes_from_standard_input() {
     done(place.command(["/dev/stdin", "-o", "piped.rs"]).stdin(reader)).succeeded();
     written.join().unwrap().unwrap();
     done(&mut place.command(["-", "-o", "none.c"])).failed(1, &["is empty"]);
-    // messages name the model as the command line does
-    fs::write(place.path("cut.xml"), "<net name=\"cut").unwrap();
-    let cut = || Stdio::from(fs::File::open(place.path("cut.xml")).unwrap());
-    done(place.command(["-", "-o", "none.c"]).stdin(cut())).failed(1, &[" --> -:1:"]);
-    done(place.command(["inspect", "-"]).stdin(cut())).failed(1, &[" --> -:1:"]);
 }
 
 #[test]
@@ -1392,6 +1387,21 @@ fn check_compares_recordings_step_by_step() {
     assert!(recording["error"].as_f64().unwrap() >= 0.0 && recording["cosine"].as_f64().unwrap() > 0.5, "{one}");
     check(&["--input", "x=in/r0_in0.bin", "--output", "y=in/r0_out1.npy"]).failed(1, &["its shape is", "for each of"]);
     check(&["--output", "y=in/r0_out0.npy"]).failed(2, &["add --input"]);
+    // a recorded output is read up to a limit
+    fs::File::create(place.path("long.npy")).unwrap().set_len(200 << 30).unwrap();
+    let long = ["--input", "x=in/r0_in0.bin", "--output", "y=long.npy"];
+    check(&long).failed(1, &["the limit for a recorded output is 2 GiB"]);
+    let device = ["--input", "x=in/r0_in0.bin", "--output", "y=/dev/zero"];
+    if cfg!(unix) {
+        check(&device).failed(1, &["it is a device"]);
+    }
+    // JSON escapes what has an effect on a terminal
+    let odd = "\u{202e}odd.xml";
+    fs::copy(model("gru_cell_min"), place.path(odd)).unwrap();
+    let weights = corpus("gru_cell_min").join("model.bin");
+    let json =
+        place.cellc(arguments!["check", odd, "--weights", weights, "--steps=2", "--emit=c", "--json"]).succeeded();
+    assert!(json.stdout.contains("\\u202eodd.xml"), "{}", json.stdout);
     // what is too far fails, with its name
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);

@@ -104,7 +104,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let description = format!("a call of {} multiply-adds", work.multiply_adds());
     let found = Report { name, description, steps: 1, work, rows, runs: vec![run], absent };
     let text = if arguments.json {
-        format!("{:#}\n", json!({ "core": core, "rounds": rounds, "model": found.json() }))
+        super::json::text(&json!({ "core": core, "rounds": rounds, "model": found.json() }))
     } else {
         let pinned = core.map_or("not pinned to a core".to_owned(), |core| format!("core {core}"));
         format!("{pinned}, {rounds} rounds\n\n{found}")

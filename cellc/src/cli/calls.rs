@@ -17,7 +17,9 @@ use super::npy;
 
 /// Limit for the file of an input.
 const LIMIT: Limit = Limit { what: "the file of an input", bytes: 2 << 30 };
-/// Limit for the `case.json` beside it.
+/// Limit for the file of a recorded output.
+const RECORDED_LIMIT: Limit = Limit { what: "a recorded output", bytes: 2 << 30 };
+/// Limit for the `case.json` next to the file of an input.
 const CASE_LIMIT: Limit = Limit { what: "case.json", bytes: 16 << 20 };
 
 /// What a Parameter may hold, before the sizes that the model leaves open are known.
@@ -266,7 +268,8 @@ pub(crate) fn recorded_outputs(
 
 /// Reads an array of any type and shape.
 pub(crate) fn read_npy(path: &Path) -> Result<Tensor, Diagnostic> {
-    let bytes = fs::read(path).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
+    let bytes =
+        bounded::read(path, &RECORDED_LIMIT).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
     let length = bytes.len();
     let npy::Header { shape, element, start } = npy::read_header(&bytes).map_err(|what| problem(path, what))?;
     Tensor::new(shape, element, Arc::new(bytes), start..length)

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 
-use super::streams::as_named;
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::{ValidCell, counted};
@@ -48,7 +47,7 @@ pub(super) fn report_success(files: &[String], compilation: &Compilation) {
 /// Colours are taken out where standard error is no terminal, or `NO_COLOR` is set. A standard error
 /// that cannot be written is no failure.
 fn write(text: &str) {
-    _ = anstream::stderr().lock().write_all(&as_named(text.as_bytes()));
+    _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Colours the words `error`, `warning` and `notice` at the start of a line, as rustc does.
@@ -81,7 +80,7 @@ fn success(files: &[String], compilation: &Compilation) -> String {
         more => parts.push(format!("{more} more")),
     }
     if cells.is_empty() {
-        parts.push(counted(model.all_nodes().len(), "operation"));
+        parts.push(counted(model.operations().len(), "operation"));
     }
     parts.push(format!("{} of weights", size_text(compilation.packed.bytes.len())));
     let kept = !model.states.is_empty() || !model.variables.is_empty();

@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod console;
 mod inspect;
+mod json;
 mod manual;
 mod npy;
 mod piped;

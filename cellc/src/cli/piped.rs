@@ -6,7 +6,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use super::streams::name_piped;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::front::bounded::Limit;
 use crate::temporary::TemporaryFolder;
@@ -38,7 +37,6 @@ pub(super) fn fetch(model: &mut PathBuf) -> Result<Option<Piped>, Failure> {
     if bytes > PIPED.bytes {
         return Err(cannot(PIPED.exceeded(None)));
     }
-    name_piped(&path, model.display().to_string());
     *model = path;
     Ok(Some(Piped(folder)))
 }

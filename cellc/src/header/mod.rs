@@ -334,16 +334,14 @@ fn rounded_up(bound: f64) -> String {
 
 /// How many operations there are beside the recurrent layers, by kind.
 fn operations(model: &ValidModel) -> Vec<String> {
-    let nodes = model.all_nodes();
+    let nodes = model.operations();
     // a recurrent layer joins its directions and cuts up its lengths by operations of its own
     let recurrent: BTreeSet<&str> =
         nodes.iter().filter(|node| matches!(node.op, ValidOp::Cell(_))).map(|node| &node.kind[..]).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     // an integer input is converted to f32: the model has no operation for that
     for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
-        if !matches!(node.op, ValidOp::Integers(_)) {
-            *kinds.entry(&node.kind).or_default() += 1;
-        }
+        *kinds.entry(&node.kind).or_default() += 1;
     }
     if kinds.is_empty() {
         return Vec::new();

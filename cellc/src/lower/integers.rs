@@ -31,7 +31,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let to = self.lowering.source(Source::Value(integers.out));
         let len = self.lowering.len(Source::Value(integers.out));
         let Integers { least, most, .. } = *integers;
-        let body = self.each(len, from, to, |from, to| {
+        let body = self.each(len, ["integer", "out_element"], from, to, |from, to| {
             let above = float(Expr::Length { from, least, most: most.abs_diff(least) as usize });
             let value = if least == 0 { above } else { op(LaneOp::Add, vec![above, Expr::f32(least as f32, 1)]) };
             Stmt::Store { to, value }
@@ -40,14 +40,18 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Stores f32 values as integers or as truth values; with the kernel's documentation.
-    pub(super) fn whole_numbers(
+    pub(super) fn integer_result(
         &mut self,
         from: Place,
         to: Place,
         len: usize,
         element: ElementType,
     ) -> (String, Vec<Stmt>) {
-        let body = self.each(len, from, to, |from, to| Stmt::Store { to, value: Expr::Load { from, lanes: 1 } });
+        let names = ["number", "out_element"];
+        let body = self.each(len, names, from, to, |from, to| {
+            let value = Expr::Load { from, lanes: 1 };
+            Stmt::Store { to, value }
+        });
         let doc = match element {
             ElementType::Bool => format!("{} from f32: true where the number is not 0.", counted(len, "truth value")),
             _ => format!("{} from f32.", counted(len, "integer")),
@@ -55,13 +59,20 @@ impl<'m> KernelBuilder<'_, 'm> {
         (doc, body)
     }
 
-    /// One statement for each element.
-    fn each(&mut self, len: usize, from: Place, to: Place, stmt: impl Fn(Place, Place) -> Stmt) -> Vec<Stmt> {
+    /// One statement for each element; `names` are those of an element read and of an element written.
+    fn each(
+        &mut self,
+        len: usize,
+        names: [&str; 2],
+        from: Place,
+        to: Place,
+        stmt: impl Fn(Place, Place) -> Stmt,
+    ) -> Vec<Stmt> {
         if len == 1 {
             return vec![stmt(from, to)];
         }
-        let (from, read) = self.walk("integer", from, 1, false);
-        let (to, written) = self.walk("out_element", to, 1, true);
+        let (from, read) = self.walk(names[0], from, 1, false);
+        let (to, written) = self.walk(names[1], to, 1, true);
         let body = vec![stmt(from, to)];
         vec![Stmt::For { count: len, turn: None, backwards: None, walks: vec![read, written], body }]
     }

@@ -240,7 +240,7 @@ impl<'m> Lowering<'m> {
             if !result.element.is_float() {
                 let len = self.len(result.source);
                 let mut builder = KernelBuilder::new(self);
-                let (doc, body) = builder.whole_numbers(from, to, len, result.element);
+                let (doc, body) = builder.integer_result(from, to, len, result.element);
                 let name = builder.lowering.name("convert");
                 builder.finish(name, vec![doc], body, false);
             } else if from != to {

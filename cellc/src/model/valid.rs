@@ -797,6 +797,13 @@ impl ValidModel {
         all
     }
 
+    /// [`Self::all_nodes`] without the conversions of integer inputs to f32, which the model's file does not have.
+    pub fn operations(&self) -> Vec<&ValidNode> {
+        let mut nodes = self.all_nodes();
+        nodes.retain(|node| !matches!(node.op, ValidOp::Integers(_)));
+        nodes
+    }
+
     /// Every recurrent cell, in the order of [`Self::all_nodes`].
     pub fn cells(&self) -> Vec<&ValidCell> {
         self.all_nodes()

@@ -100,9 +100,7 @@ pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked])
             .collect(),
         arithmetics: all.iter().map(|checked| arithmetic(arguments, checked)).collect(),
     };
-    let mut text = serde_json::to_string_pretty(&report).expect("names are text");
-    text.push('\n');
-    text
+    crate::cli::json::text(&report)
 }
 
 fn arithmetic<'a>(arguments: &CheckArguments, checked: &'a Checked) -> OfArithmetic<'a> {

@@ -213,13 +213,11 @@ pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Ch
         text += &columns(&[vec![head], all.iter().map(row).collect()].concat());
     }
     let target = first.compilation.options.arch.name;
-    let parts = if first.costs.with_code {
-        "weights, constants and code; code and instructions are estimates"
-    } else {
-        "weights and constants"
-    };
-    text += &format!("\na step for --target {target}: {parts}\n");
-    let mut costs = vec![vec!["arithmetic".to_owned(), "flash, bytes".to_owned(), "instructions".to_owned()]];
+    let parts =
+        if first.costs.with_code { "weights, constants and code (an estimate)" } else { "weights and constants" };
+    text += &format!("\na step for --target {target}; flash: {parts}\n");
+    let mut costs =
+        vec![vec!["arithmetic".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
     for checked in all {
         let instructions = checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());
         costs.push(vec![checked.arithmetic.name().to_owned(), checked.costs.flash.to_string(), instructions]);

@@ -1,6 +1,5 @@
 //! `cellc inspect`: what a model consists of once compiled, and where its time is expected to go.
 
-mod json;
 mod layout;
 mod svg;
 mod table;
@@ -71,7 +70,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     }
     match (picture, arguments.json) {
         (Some(Destination::Stdout), _) => {}
-        (_, true) => write_stdout(json::text(&found).as_bytes())?,
+        (_, true) => write_stdout(super::json::text(&found).as_bytes())?,
         (_, false) => write_stdout(table::table(&found).as_bytes())?,
     }
     Ok(())

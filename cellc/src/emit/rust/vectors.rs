@@ -11,6 +11,17 @@ use crate::emit::text::{FORMATTED, filled, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 
+/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines out.
+macro_rules! allowed {
+    ($lint:literal) => {
+        concat!("#[allow(", $lint, ", reason = \"a compiler for another machine takes bodies that do not use it\")]\n")
+    };
+}
+
+const ALLOWED: &str = allowed!("dead_code");
+const MACROS_ALLOWED: &str = allowed!("unused_macros");
+const IMPORTS_ALLOWED: &str = allowed!("unused_imports");
+
 /// What the modules of a file use: operations of all, vector lengths of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
@@ -429,18 +440,14 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
         };
         if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
             // where a compiler takes other bodies, nothing may call it
-            let is_allowed = name == "Pairs" || part.contains(ALLOWED);
+            let is_allowed = name == "Pairs" || part.contains("#[unused]");
             let is_guarded = !is_allowed && text.contains("#[cfg(");
             out.push_str(if is_guarded { ALLOWED } else { "" });
-            out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]));
+            out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment), ("#[unused]\n", ALLOWED)]));
         }
     }
     out
 }
-
-/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines out.
-const ALLOWED: &str =
-    "#[allow(dead_code, reason = \"a compiler for another machine takes bodies that do not use it\")]\n";
 
 /// Functions of single numbers, which modules call by their path.
 const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
@@ -531,9 +538,9 @@ fn register(used: &Used) -> String {
         body += DOTS_OF_REGISTER;
     }
     format!(
-        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands.
-#[allow(unused_macros)]
-macro_rules! register {{
+        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands. A kernel need
+/// not use every operation, and some intrinsics are safe functions in newer versions of `core`: two lints are silenced.
+{MACROS_ALLOWED}macro_rules! register {{
     ($vector:ident($register:ty){bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident, $d:ident|{parameters}) => {{
         // SAFETY, of every expression: functions with the features of its instructions alone use the type, and an `Isa` lets them be
         // called only where the processor has these; memory is read and written inside an array of lanes
@@ -552,8 +559,7 @@ fn array(used: &Used) -> String {
     }
     format!(
         "/// An array of lanes as a [`Vector`].
-#[allow(unused_macros)]
-macro_rules! array {{
+{MACROS_ALLOWED}macro_rules! array {{
     ($vector:ident{bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident| $mul_add:expr{parameters}) => {{
 {body}    }};
 }}
@@ -565,8 +571,7 @@ fn number(used: &Used) -> String {
     let body = body(used, Kind::Number);
     format!(
         "/// A number as a [`Vector`].
-#[allow(unused_macros)]
-macro_rules! number {{
+{MACROS_ALLOWED}macro_rules! number {{
     ($vector:ident, |$a:ident, $b:ident, $c:ident| $mul_add:expr) => {{
 {body}    }};
 }}
@@ -636,7 +641,7 @@ impl Types<'_> {
         let traits: Vec<_> = traits.chain(imported).collect();
         let mut head = String::new();
         if !traits.is_empty() {
-            let _ = writeln!(head, "#[allow(unused_imports)]\nuse super::{{{}}};", traits.join(", "));
+            let _ = writeln!(head, "{IMPORTS_ALLOWED}use super::{{{}}};", traits.join(", "));
         }
         head + &formatted(&out)
     }

@@ -126,7 +126,7 @@ fn turn_by_turn() {
 
 //: half_to_f32
 /// The value of IEEE 754 binary16.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline(always)]
 fn half_to_f32(half: u16) -> f32 {
     let bits = (u32::from(half) & 0x7fff) << 13;
@@ -166,7 +166,7 @@ fn flush(a: f32) -> f32 {
 
 //: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline]
 fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     dot_even_bytes_lane(a >> 8, b, sum)
@@ -174,7 +174,7 @@ fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_even_bytes_lane
 /// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline]
 fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i16 as i32) as u32;
@@ -183,7 +183,7 @@ fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_pairs_lane
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline]
 fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
     let low = (a as i16 as i32).wrapping_mul(b as i16 as i32);
@@ -193,7 +193,7 @@ fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_quads_lane
 /// Adds the products of the bytes of a with those of b, each with a sign.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline]
 fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i8 as i32) as u32;
@@ -202,7 +202,7 @@ fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_unsigned_quads_lane
 /// Adds the products of the bytes of a, with a sign, with those of b, without one.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 #[inline]
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
@@ -214,7 +214,7 @@ fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
 //: mul_add_in_software
 /// a * b + c, rounded once: the product is exact in 64 bits, and the sum is rounded to one whose last bit is 1, so that it is right once it is
 /// rounded again.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
@@ -230,7 +230,7 @@ fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
 
 //: Pairs
 /// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 trait Pairs: Iterator + Sized {
     #[inline]
     fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
@@ -238,7 +238,7 @@ trait Pairs: Iterator + Sized {
     }
 }
 impl<A: Iterator> Pairs for A {}
-#[allow(dead_code, reason = "a compiler for another machine takes bodies that do not use it")]
+#[unused]
 struct Paired<A, B> {
     one: A,
     other: B,

@@ -1,10 +1,10 @@
-//! The report for tools.
+//! Reports for tools.
 
-use crate::report::Report;
+use serde::Serialize;
 
-/// The report as JSON: its keys are the fields of [`Report`] and what it holds.
-pub(super) fn text(report: &Report) -> String {
-    let mut text = escaped(&serde_json::to_string_pretty(report).expect("names are text, numbers are finite"));
+/// A report as JSON, with a line break at its end. Its keys are the fields of `report`.
+pub(super) fn text(report: &impl Serialize) -> String {
+    let mut text = escaped(&serde_json::to_string_pretty(report).expect("keys are text"));
     text.push('\n');
     text
 }
