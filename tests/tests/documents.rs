@@ -37,7 +37,7 @@ fn the_operations_are_those_of_the_reader() {
          A model with any other operation is refused by name: `cellc inspect` names all of them at once. *Constant* means known when compiling: a\n\
          Const, an initializer, or computed from constants and shapes by these operations. *Computed when compiling* means that all inputs must be\n\
          constant.\n\n\
-         This file is made from the tables of the readers by `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the\n\
+         This file is made from the tables of the readers by `CELLC_BLESS=1 cargo test -p cellc-tests --test all documents`, and the test fails where the\n\
          two differ.\n\n\
          ## OpenVINO\n\n\
          | operation | operation sets | |\n|---|---|---|\n",
@@ -125,7 +125,7 @@ fn the_options_are_those_of_the_command() {
     let (by_hand, _) = document.split_once(HEADING).expect("OPTIONS.md has a second part");
     let mut text = format!(
         "{by_hand}{HEADING}\nThis part is made from `cellc help` by\n\
-         `CELLC_BLESS=1 cargo test -p cellc-tests --test documents`, and the test fails where the two differ.\n"
+         `CELLC_BLESS=1 cargo test -p cellc-tests --test all documents`, and the test fails where the two differ.\n"
     );
     let of_commands = COMMANDS.map(|name| entries(&help(name)));
     let common: Vec<Entry> =

@@ -51,7 +51,7 @@ const GRAPHS: u32 = 300;
 const PROJECTIONS: u64 = 2;
 
 /// What writes the oracle's numbers anew, with Python 3 and NumPy.
-const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test reference";
+const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test all reference";
 
 /// A random graph, its two calls (the second goes on from the variables of the first), and by what it is recognised.
 struct Graph {

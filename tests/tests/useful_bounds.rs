@@ -1,5 +1,5 @@
 //! How many outputs of the corpus have a bound in the header that says something: `cargo test -p
-//! cellc-tests --test useful_bounds -- --ignored --nocapture` prints all that have none.
+//! cellc-tests --test all useful_bounds -- --ignored --nocapture` prints all that have none.
 
 use cellc::Options;
 use cellc::internals::arch::GENERIC;

@@ -9,7 +9,7 @@ use cellc::internals::random::Random;
 use cellc_tests::driver::{isas, values};
 use cellc_tests::subject::{Subject, Values, assert_same};
 
-use crate::toolchain::Compiler;
+use super::toolchain::Compiler;
 
 /// A model, calls of it, and what the interpreter makes of them on the instruction sets of this machine.
 pub(crate) struct Expected {
