@@ -1,4 +1,4 @@
-"""Compares what OPERATIONS.md says of ONNX's operators with the definitions in the Python package onnx: the operator sets that change each operator, and which
+"""Compares what docs/reference/operations.md says of ONNX's operators with the definitions in the Python package onnx: the operator sets that change each operator, and which
 attributes and inputs came or went.
 
     pip install onnx
@@ -13,7 +13,7 @@ import onnx
 
 import operators
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'OPERATIONS.md')
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'reference', 'operations.md')
 
 
 # The first definition that is read, where that is not the first of all.

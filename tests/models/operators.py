@@ -1,4 +1,4 @@
-"""The tests of ONNX's operators that the Python package onnx makes, through `cellc run`, for every operator that OPERATIONS.md lists.
+"""The tests of ONNX's operators that the Python package onnx makes, through `cellc run`, for every operator that docs/reference/operations.md lists.
 
     pip install onnx numpy
     python operators.py CELLC [--only PART] [--verbose]
@@ -29,8 +29,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def operators():
-    """What the second table of OPERATIONS.md lists."""
-    text = open(os.path.join(HERE, '..', '..', 'OPERATIONS.md')).read()
+    """What the second table of docs/reference/operations.md lists."""
+    text = open(os.path.join(HERE, '..', '..', 'docs', 'reference', 'operations.md')).read()
     text = text[text.index('## ONNX'):].split('### ')[0]
     return {line.split('|')[1].strip() for line in text.splitlines() if line.startswith('| ')} - {'operator'}
 

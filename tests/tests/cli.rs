@@ -1754,11 +1754,11 @@ fn inspect_draws_a_picture_that_is_well_formed() {
     assert_eq!(place.files(), [""; 0]);
 }
 
-/// What OPTIONS.md shows of a table is what is printed.
+/// What docs/reference/options.md shows of a table is what is printed.
 #[test]
 fn inspect_says_what_the_options_show() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = fs::read_to_string(root.join("OPTIONS.md")).unwrap();
+    let document = fs::read_to_string(root.join("docs/reference/options.md")).unwrap();
     let shown =
         document.split("```").find_map(|block| block.strip_prefix("text\n").filter(|of| of.starts_with("kernel ")));
     let shown = shown.expect("a table");
@@ -1824,10 +1824,10 @@ fn programs_of(document: &str) -> Vec<Shown> {
     programs.map(run).collect()
 }
 
-/// Every program of INTERFACE.md prints the same number twice, in both ways that it shows.
+/// Every program of docs/generated-file.md prints the same number twice, in both ways that it shows.
 #[test]
 fn programs_of_the_interface() {
-    let programs = programs_of("INTERFACE.md");
+    let programs = programs_of("docs/generated-file.md");
     let mut printed: Vec<(String, String)> = Vec::new();
     for program in &programs {
         let [one, other] = program.printed.lines().collect::<Vec<_>>()[..] else { panic!("{}", program.printed) };

@@ -29,7 +29,7 @@ fn compare(name: &str, text: &str) {
     assert_eq!(read(name), text);
 }
 
-/// OPERATIONS.md is made from the table by which the reader tells layers apart; `CELLC_BLESS=1` writes it anew.
+/// docs/reference/operations.md is made from the table by which the reader tells layers apart; `CELLC_BLESS=1` writes it anew.
 #[test]
 fn the_operations_are_those_of_the_reader() {
     let mut text = String::from(
@@ -66,7 +66,7 @@ fn the_operations_are_those_of_the_reader() {
         let until = until.map(|until| until.to_string()).unwrap_or_default();
         let _ = writeln!(text, "| {part} | {since} | {until} | {} |", operators.join(", "));
     }
-    compare("OPERATIONS.md", &text);
+    compare("docs/reference/operations.md", &text);
 }
 
 /// What the help of a command says of an option.
@@ -117,12 +117,12 @@ fn entries(help: &str) -> Vec<Entry> {
     entries
 }
 
-/// The second part of OPTIONS.md is what the command prints; `CELLC_BLESS=1` writes it anew.
+/// The second part of docs/reference/options.md is what the command prints; `CELLC_BLESS=1` writes it anew.
 #[test]
 fn the_options_are_those_of_the_command() {
     const HEADING: &str = "## All options\n";
-    let document = read("OPTIONS.md");
-    let (by_hand, _) = document.split_once(HEADING).expect("OPTIONS.md has a second part");
+    let document = read("docs/reference/options.md");
+    let (by_hand, _) = document.split_once(HEADING).expect("options.md has a second part");
     let mut text = format!(
         "{by_hand}{HEADING}\nThis part is made from `cellc help` by\n\
          `CELLC_BLESS=1 cargo test -p cellc-tests --test all documents`, and the test fails where the two differ.\n"
@@ -144,7 +144,7 @@ fn the_options_are_those_of_the_command() {
         let title = format!("`{}`", format!("cellc {name}").trim_end());
         table(&title, entries.iter().filter(|entry| !common.contains(entry)).collect());
     }
-    compare("OPTIONS.md", &text);
+    compare("docs/reference/options.md", &text);
 }
 
 /// The options that documents speak of are the command's.
@@ -164,8 +164,8 @@ fn documents_speak_of_options_that_exist() {
         "--compress_to_fp16",
         "--specs",
     ];
-    for name in ["README.md", "FORMATS.md", "OPTIONS.md", "INTERFACE.md", "EMBEDDED.md"] {
-        let document = read(name);
+    for name in of_users() {
+        let document = read(&name);
         for word in document.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c)) {
             let option = word.strip_prefix("--").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
             let is_known = || known.iter().any(|entry| entry.option.split([' ', '[']).any(|part| part == word));
@@ -178,26 +178,47 @@ fn documents_speak_of_options_that_exist() {
 #[test]
 fn the_readme_is_short() {
     let words = read("README.md").split_whitespace().count();
-    assert!(words <= 1500, "{words} words");
+    assert!(words <= 1600, "{words} words");
 }
 
-/// The documents that lead to others.
-const DOCUMENTS: [&str; 14] = [
-    "README.md",
-    "FORMATS.md",
-    "OPTIONS.md",
-    "INTERFACE.md",
-    "CHANGELOG.md",
-    "benches/README.md",
-    "cellc/ARCHITECTURE.md",
-    "EMBEDDED.md",
-    "cellc/README.md",
-    "examples/plugin/README.md",
-    "examples/wasm/README.md",
-    "runtime/README.md",
-    "tests/README.md",
-    "tests/models/README.md",
-];
+/// Every Markdown file of the repository, sorted.
+fn documents() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(file(&folder)).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let name = format!("{folder}{}", entry.file_name().to_str().expect("UTF-8"));
+            let is_folder = entry.file_type().expect("a type").is_dir();
+            if is_folder && !["target", "corpus"].contains(&name.rsplit('/').next().unwrap()) && !name.starts_with('.')
+            {
+                folders.push(name + "/");
+            } else if !is_folder && name.ends_with(".md") {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// README.md and the pages of the book, without the notebook.
+fn of_users() -> Vec<String> {
+    let is_page =
+        |name: &String| name == "README.md" || name.starts_with("docs/") && !name.starts_with("docs/notebook/");
+    documents().into_iter().filter(is_page).collect()
+}
+
+/// Every page of the book is in its table of contents.
+#[test]
+fn the_summary_lists_every_page() {
+    let summary = read("docs/SUMMARY.md");
+    for name in documents() {
+        if let Some(page) = name.strip_prefix("docs/").filter(|page| *page != "SUMMARY.md") {
+            assert!(summary.contains(&format!("]({page})")), "docs/SUMMARY.md has no {page}");
+        }
+    }
+}
 
 /// Every link between documents leads to a file, and to a heading in it.
 #[test]
@@ -211,15 +232,15 @@ fn links_lead_somewhere() {
             })
             .collect()
     };
-    for name in DOCUMENTS {
-        let text = read(name);
-        let folder = file(name).parent().expect("a folder").to_owned();
+    for name in documents() {
+        let text = read(&name);
+        let folder = file(&name).parent().expect("a folder").to_owned();
         // code has brackets of its own
         let prose = text.split("```").step_by(2).collect::<String>();
         let links = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
         for link in links.filter(|link| !link.contains("://")) {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { file(name) } else { folder.join(path) };
+            let target = if path.is_empty() { file(&name) } else { folder.join(path) };
             assert!(target.exists(), "{name}: {link}");
             if !anchor.is_empty() {
                 let target = fs::read_to_string(target).expect("a document");
@@ -232,10 +253,10 @@ fn links_lead_somewhere() {
 /// Every source file that a document names is there.
 #[test]
 fn documents_name_files_that_exist() {
-    for name in DOCUMENTS {
-        let text = read(name);
+    for name in documents() {
+        let text = read(&name);
         let prose = text.split("```").step_by(2).collect::<String>();
-        let folder = file(name).parent().expect("a folder").to_owned();
+        let folder = file(&name).parent().expect("a folder").to_owned();
         let is_source = |span: &&str| span.contains('/') && (span.ends_with(".rs") || span.ends_with(".py"));
         for span in prose.split('`').skip(1).step_by(2).filter(is_source).filter(|span| !span.contains([' ', '*'])) {
             // as named from the document, the root or the crate; NAME and the like are anybody's
@@ -343,7 +364,7 @@ fn keys_are_listed() {
         }
     }
     let mut of_files: Vec<_> = Key::of_files().map(|key| format!("cellc.{}", key.name_in_files())).collect();
-    let mut in_table = listed(&read("OPTIONS.md"), "cellc.");
+    let mut in_table = listed(&read("docs/reference/options.md"), "cellc.");
     of_files.sort();
     in_table.sort();
     assert_eq!(in_table, of_files);

@@ -1,4 +1,4 @@
-//! The layering rules of `cellc/ARCHITECTURE.md` that a program can check. Rules are data; every rule is shown to fail.
+//! The layering rules of `docs/design.md` that a program can check. Rules are data; every rule is shown to fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -610,10 +610,12 @@ fn weights_go_to_the_section_that_is_named() {
     }
 }
 
-/// The commands and the linker script of EMBEDDED.md put weights, state and code where it says.
+/// The commands and the linker script of docs/microcontrollers.md put weights, state and code
+/// where the page says.
 #[test]
 fn firmware_is_linked_as_the_page_says() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../EMBEDDED.md")).expect("the page");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/microcontrollers.md");
+    let page = fs::read_to_string(page).expect("the page");
     let block = |start: &str| {
         let mut blocks = page.split("```").skip(1).step_by(2);
         blocks.find(|block| block.contains(start)).and_then(|block| block.split_once('\n')).expect(start).1.to_owned()

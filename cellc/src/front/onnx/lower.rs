@@ -314,7 +314,7 @@ impl<'f> GraphReader<'f> {
         self.label = format!("{} ({shown}, node {}{function}, opset {})", quoted(&name), node.index, node.version);
         self.name = name;
         let Some(row) = supported::find(of, &op_type) else {
-            let valid = "the operators that OPERATIONS.md lists";
+            let valid = "the operators that docs/reference/operations.md lists";
             self.error("this operator is not read", valid, remedies::advice(of, &op_type));
             return;
         };
