@@ -1,11 +1,13 @@
 //! Which inputs are states, which look like it, and what nothing keeps from call to call.
 
 mod anew;
+mod offered;
 mod restarts;
 
 #[cfg(feature = "cli")]
 pub(crate) use restarts::STARTS_ANEW;
 mod through;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,9 +16,10 @@ use super::interface::{find_name, list_names};
 use super::{Validation, sweep};
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::model::{
-    Direction, Lengths, Node, Op, Parameter, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
+    Direction, Lengths, Node, Op, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
 use crate::options::State;
+use through::Reach;
 
 /// How a recurrent operator goes through time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,14 +238,21 @@ impl<'m> Recurrences<'m> {
         of(Order::Reverse).or_else(|| of(Order::Lengths))
     }
 
-    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of the tensor.
-    fn never(&self, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
+    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of the tensor; arithmetic
+    /// element by element may come before and behind it.
+    fn never(&self, model: &ValidModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
         let ends: BTreeSet<usize> =
             self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
-        let starts = |recurrence: &&Recurrence| {
-            recurrence.initial.iter().flatten().any(|&(source, _)| source == Source::Parameter(parameter))
+        let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);
+        let starts = |index: &usize| self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source));
+        let ends_near = |index: &usize| {
+            let of = &self.all[*index];
+            let reaches =
+                |&last: &usize| through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source);
+            of.order != Order::Forward && of.last.iter().any(reaches)
         };
-        self.not_forward(&ends.into_iter().filter(|&index| starts(&&self.all[index])).collect())
+        let started: Vec<usize> = (0..self.all.len()).filter(starts).collect();
+        self.not_forward(&started.into_iter().filter(|index| ends.contains(index) || ends_near(index)).collect())
     }
 }
 
@@ -324,70 +334,6 @@ pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Op
     })
 }
 
-/// The most inputs for which a state of a cell in parts is looked for.
-const MOST_DECOMPOSED: usize = 16;
-
-/// Inputs that are multiplied with a recurrent matrix, `[H, H]` for each gate, each with the one output of its shape that depends on it: states of a
-/// cell that is written in parts, as PyTorch's `GRUCell` is exported.
-fn decomposed<'a>(
-    model: &ValidModel,
-    recurrences: &Recurrences,
-    needed: &[bool],
-    taken: &[StatePair],
-) -> Vec<Refused<'a>> {
-    let mut inputs: Vec<usize> = Vec::new();
-    for node in &model.nodes {
-        let ValidOp::Dense(dense) = &node.op else { continue };
-        let mut x = dense.x;
-        while let Source::Value(value) = x {
-            match recurrences.flow.producer(value) {
-                Producer::View(view) => x = view.input,
-                _ => break,
-            }
-        }
-        let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
-        let Source::Parameter(parameter) = x else { continue };
-        let row = model.parameters[parameter].shape.last() == Some(&dense.inputs) && dense.inputs > 1;
-        if needed[dense.out] && gates && row && !inputs.contains(&parameter) && inputs.len() < MOST_DECOMPOSED {
-            inputs.push(parameter);
-        }
-    }
-    let others = |parameter: usize| {
-        let data = |(i, p): (usize, &Parameter)| i != parameter && !p.weight && p.element.is_float();
-        model.parameters.iter().enumerate().any(data)
-    };
-    inputs.retain(|&input| others(input) && taken.iter().all(|pair| pair.parameter != input));
-    let outputs = |&parameter: &usize| -> Vec<usize> {
-        let mut depends: HashSet<Source> = HashSet::from([Source::Parameter(parameter)]);
-        for node in &model.nodes {
-            if node.op.reads().iter().any(|source| depends.contains(source)) {
-                depends.extend(node.op.outputs().into_iter().map(Source::Value));
-            }
-        }
-        let fits = |result: &usize| {
-            let of = &model.results[*result];
-            of.source != Source::Parameter(parameter)
-                && of.shape == model.parameters[parameter].shape
-                && depends.contains(&of.source)
-                && taken.iter().all(|pair| pair.result != *result)
-        };
-        (0..model.results.len()).filter(fits).collect()
-    };
-    let pairs: Vec<(usize, Vec<usize>)> = inputs.iter().map(|input| (*input, outputs(input))).collect();
-    let once = |result: usize| pairs.iter().filter(|(_, results)| results.contains(&result)).count() == 1;
-    let mut found = Vec::new();
-    for (parameter, results) in &pairs {
-        if let [result] = results[..]
-            && once(result)
-        {
-            let pair = StatePair { parameter: *parameter, result };
-            let why = "several operations compute the new state, not one recurrent operator".to_owned();
-            found.push(Refused { pair, why, layer: None, on_demand: true });
-        }
-    }
-    found
-}
-
 /// The value by which a cell is known among all.
 fn place_of(cell: &ValidCell) -> usize {
     [cell.h_out, cell.c_out, cell.y]
@@ -405,6 +351,44 @@ struct Refused<'a> {
     layer: Option<(&'a Node, Order)>,
     /// Whether `--state` takes them.
     on_demand: bool,
+    /// Other outputs that hold the new state as well.
+    others: Vec<usize>,
+}
+
+/// The output of a pair, unless the names say that another output holds the new state: one that is computed from the
+/// input and has its shape.
+fn unless_named_otherwise<'a>(model: &ValidModel, pair: StatePair) -> Result<usize, Refused<'a>> {
+    let input = words::Words::new(&model.parameters[pair.parameter].names);
+    let named = |result: usize| input.become_names(&words::Words::new(&model.results[result].names));
+    let fits = |&result: &usize| {
+        result != pair.result && model.results[result].shape == model.parameters[pair.parameter].shape && named(result)
+    };
+    let others: Vec<usize> = (0..model.results.len()).filter(fits).collect();
+    if others.is_empty() || named(pair.result) {
+        return Ok(pair.result);
+    }
+    let computed = through::reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
+    let Some(result) = others.into_iter().find(|&other| computed.contains(&model.results[other].source)) else {
+        return Ok(pair.result);
+    };
+    let found = quoted(&name(&model.results[pair.result].names, "out", pair.result));
+    let why = format!("the recurrent operator's last state is the output {found}, which has another name");
+    let pair = StatePair { result, ..pair };
+    Err(Refused { pair, why, layer: None, on_demand: true, others: Vec::new() })
+}
+
+/// Every pair that is a state already or may become one, each tensor in one pair: what `--state` has to
+/// name, as it replaces the states that are found.
+fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
+    let mut pairs = taken.to_vec();
+    for refused in refused.iter().filter(|refused| refused.on_demand && refused.others.is_empty()) {
+        let shares = |pair: &StatePair| pair.parameter == refused.pair.parameter || pair.result == refused.pair.result;
+        if !pairs.iter().any(shares) {
+            pairs.push(refused.pair);
+        }
+    }
+    pairs.sort_by_key(|pair| pair.parameter);
+    pairs
 }
 
 impl<'a> Validation<'a> {
@@ -457,20 +441,29 @@ impl<'a> Validation<'a> {
         let mut taken = Vec::new();
         let mut refused = Vec::new();
         for (parameter, updates) in updates {
-            match self.judged(model, recurrences, parameter, &updates) {
+            let judged = self.judged(model, recurrences, parameter, &updates);
+            match judged.and_then(|result| unless_named_otherwise(model, StatePair { parameter, result })) {
                 Ok(result) => taken.push(StatePair { parameter, result }),
                 Err(why) => refused.push(why),
             }
         }
-        refused.extend(decomposed(model, recurrences, needed, &taken));
         let known: Vec<StatePair> = taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
-        refused.extend(through::passed_through(model, recurrences, &known));
+        let offers = offered::offered(model, recurrences, needed, &known);
+        refused.extend(offers.into_iter().map(|offered::Offer { pair, why, others }| Refused {
+            pair,
+            why: why.to_owned(),
+            layer: None,
+            on_demand: true,
+            others,
+        }));
+        let whole = whole_line(&taken, &refused);
         // h and c of a layer, for one reason
         let alike = |a: &Refused, b: &Refused| {
             let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));
-            a.why == b.why && a.on_demand == b.on_demand && layer(a) == layer(b)
+            let one = a.others.is_empty() && b.others.is_empty();
+            a.why == b.why && a.on_demand == b.on_demand && layer(a) == layer(b) && one
         };
-        refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused));
+        refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused, &whole));
         taken
     }
 
@@ -487,7 +480,7 @@ impl<'a> Validation<'a> {
         let fits: Vec<_> = updates.iter().filter(same_shape).collect();
         let (result, update) = fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
         let refused = |why: String, layer, on_demand| {
-            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, on_demand })
+            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, on_demand, others: Vec::new() })
         };
         if let Some(wrong) = recurrences.not_forward(&update.through) {
             let layer = self.layers.get(&wrong.place).copied();
@@ -515,17 +508,24 @@ impl<'a> Validation<'a> {
     }
 
     /// Says which inputs and outputs look like states, and why they are none: all for the reason of the first.
-    fn not_taken(&mut self, model: &ValidModel, refused: &[Refused]) {
-        let inputs: Vec<String> =
-            refused.iter().map(|r| name(&model.parameters[r.pair.parameter].names, "in", r.pair.parameter)).collect();
-        let outputs: Vec<String> =
-            refused.iter().map(|r| name(&model.results[r.pair.result].names, "out", r.pair.result)).collect();
-        let Refused { why, layer, on_demand, .. } = &refused[0];
+    /// `whole`: every pair of the option that keeps them.
+    fn not_taken(&mut self, model: &ValidModel, refused: &[Refused], whole: &[StatePair]) {
+        let input = |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
+        let output = |result: usize| name(&model.results[result].names, "out", result);
+        let inputs: Vec<String> = refused.iter().map(|r| input(&r.pair)).collect();
+        let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
+        let outputs: Vec<String> = results.map(output).collect();
+        let Refused { why, layer, on_demand, others, pair } = &refused[0];
         let found = match (&inputs[..], &outputs[..]) {
             ([input], [output]) => format!(
                 "the input {} and the output {} are not treated as a state: {why}",
                 quoted(input),
                 quoted(output)
+            ),
+            ([input], _) => format!(
+                "the input {} is not treated as a state: {why}, and each of the outputs {} may be the new one",
+                quoted(input),
+                listed(&outputs)
             ),
             _ => format!(
                 "the inputs {} and the outputs {} are not treated as states: {why}",
@@ -539,16 +539,31 @@ impl<'a> Validation<'a> {
             notice = notice.layer(node.label());
         }
         let it = if refused.len() > 1 { "them" } else { "it" };
-        self.diagnostics.push(notice.help(match layer {
-            _ if *on_demand => {
-                let pairs = inputs.iter().zip(&outputs).map(|(input, output)| (bare(input), bare(output)));
-                let pairs: Vec<(String, String)> = pairs.collect();
-                format!("to keep {it} between calls, add {}", self.options.wording.of(Setting::StateOf(&pairs)))
+        let line = |pairs: &[StatePair]| {
+            let shares =
+                |pair: &&StatePair| pairs.iter().any(|of| of.parameter == pair.parameter || of.result == pair.result);
+            let others = whole.iter().filter(|pair| !shares(pair)).copied();
+            let mut pairs: Vec<StatePair> = pairs.iter().copied().chain(others).collect();
+            pairs.sort_by_key(|pair| pair.parameter);
+            let pairs: Vec<_> = pairs.iter().map(|pair| (bare(&input(pair)), bare(&output(pair.result)))).collect();
+            self.options.wording.of(Setting::StateOf(&pairs))
+        };
+        let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
+        let help = match layer {
+            _ if !others.is_empty() => {
+                let results = [&[pair.result], &others[..]].concat();
+                let lines: Vec<String> = results.iter().map(|&result| line(&[StatePair { result, ..*pair }])).collect();
+                format!("to keep one of them between calls, add {}", lines.join(" or "))
             }
+            _ if *on_demand && whole.len() > refused.len() => {
+                format!("to keep {it} between calls with the other states, add {}", line(&these))
+            }
+            _ if *on_demand => format!("to keep {it} between calls, add {}", line(&these)),
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
             None => format!("to have {it} kept between calls, give input and output one shape in the model"),
-        }));
+        };
+        self.diagnostics.push(notice.help(help));
     }
 
     /// How to name a pair of states.
@@ -585,12 +600,14 @@ impl<'a> Validation<'a> {
                     (false, None) => "of integers",
                 };
                 refuse(format!("the input is {what}"), "an input that is not".to_owned());
+            } else if !r.element.is_float() {
+                refuse("the output is of integers".to_owned(), "an output of floats".to_owned());
             } else if p.shape != r.shape {
                 let found = format!("the input has the shape {:?}, the output {:?}", p.shape, r.shape);
                 refuse(found, "an input and an output of the same shape".to_owned());
             } else if states.iter().any(|s| s.parameter == parameter || s.result == result) {
                 refuse("its input or its output is in another pair".to_owned(), "each in one pair".to_owned());
-            } else if let Some(wrong) = recurrences.never(parameter, r.source) {
+            } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
                 let why = why_never(wrong, self.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
             } else {

@@ -1,103 +1,238 @@
-//! Inputs whose state passes other operations than a recurrent operator, on its way in or out.
+//! How an output follows from an input of its shape, where the input may be a state.
 
 use std::collections::HashSet;
 
 use super::super::flow::Producer;
-use super::{Recurrences, Refused};
-use crate::model::{Lengths, Source, StatePair, ValidCell, ValidModel, ValidOp};
+use super::Recurrences;
+use crate::model::{Lengths, Source, ValidCell, ValidLoop, ValidModel, ValidOp};
 
 /// The most states of recurrent operators, and the most inputs, that are followed.
-const MOST_FOLLOWED: usize = 64;
+pub(super) const MOST_FOLLOWED: usize = 64;
 
-/// What is computed from some tensors by operations that move elements or work element by element.
-fn near(model: &ValidModel, from: Source) -> HashSet<Source> {
-    let mut reached = HashSet::from([from]);
-    for node in &model.nodes {
-        let passes = matches!(node.op, ValidOp::Pointwise(_) | ValidOp::View(_) | ValidOp::Concat(_));
-        if passes && node.op.reads().iter().any(|source| reached.contains(source)) {
-            reached.extend(node.op.outputs().into_iter().map(Source::Value));
-        }
-    }
-    reached
+/// The most elements of an input that are followed one by one.
+const MOST_MOVED: usize = 1 << 18;
+
+/// Which operations tensors are followed through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those that move elements or work element by element.
+    Near,
+    /// All but recurrent operators and loops.
+    Far,
+    /// All.
+    Any,
 }
 
-/// A state of a recurrent operator that runs forward through all of its steps.
+/// What is computed from tensors by way of some operations, and these tensors.
+pub(super) fn reached(model: &ValidModel, from: &[Source], reach: Reach) -> HashSet<Source> {
+    let mut found: HashSet<Source> = from.iter().copied().collect();
+    for node in &model.nodes {
+        let passes = match &node.op {
+            ValidOp::Pointwise(_) | ValidOp::View(_) | ValidOp::Concat(_) => true,
+            ValidOp::Cell(_) => reach == Reach::Any,
+            ValidOp::Loop(body) => reach == Reach::Any || body.trips == 1,
+            _ => reach != Reach::Near,
+        };
+        if passes && node.op.reads().iter().any(|source| found.contains(source)) {
+            found.extend(node.op.outputs().into_iter().map(Source::Value));
+        }
+    }
+    found
+}
+
+/// A state of a recurrent operator, or of a loop.
 struct CellState {
     initial: Source,
-    /// What is near the state after the last step.
-    after: HashSet<Source>,
+    /// True if it runs forward through all of its steps.
+    forward: bool,
+    /// What is near the state after the last step, and what is computed from it at all.
+    near: HashSet<Source>,
+    far: HashSet<Source>,
 }
 
-fn cell_states(model: &ValidModel) -> Vec<CellState> {
-    let is_forward = |cell: &&ValidCell| {
-        cell.sequence.as_ref().is_none_or(|sequence| !sequence.reverse && sequence.lengths == Lengths::Full)
-    };
-    let cells =
-        model.nodes.iter().filter_map(|node| if let ValidOp::Cell(cell) = &node.op { Some(cell) } else { None });
-    let mut states = Vec::new();
-    for cell in cells.filter(is_forward) {
-        for (initial, last) in [(Some(cell.h), cell.h_out.or(cell.y)), (cell.c, cell.c_out)] {
-            if let (Some(initial), Some(last)) = (initial, last) {
-                states.push((initial, last));
-            }
-        }
-    }
-    if states.len() > MOST_FOLLOWED {
-        return Vec::new();
-    }
-    let of = |(initial, last)| CellState { initial, after: near(model, Source::Value(last)) };
-    states.into_iter().map(of).collect()
+/// Where a state begins, where it ends, and whether it runs forward through all of its steps.
+type Ends = (Source, Source, bool);
+
+fn of_cell(cell: &ValidCell) -> Vec<Ends> {
+    let forward = cell.sequence.as_ref().is_none_or(|s| !s.reverse && s.lengths == Lengths::Full);
+    let states = [(Some(cell.h), cell.h_out.or(cell.y)), (cell.c, cell.c_out)];
+    states.into_iter().filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward))).collect()
 }
 
-/// Inputs and outputs that recurrent operators start from and end in, by way of arithmetic; and
-/// caches, to which new elements are appended. `known`: pairs of which something is said already.
-pub(super) fn passed_through<'a>(
-    model: &ValidModel,
-    recurrences: &Recurrences,
-    known: &[StatePair],
-) -> Vec<Refused<'a>> {
-    let states = cell_states(model);
-    let is_free = |&parameter: &usize| {
-        let of = &model.parameters[parameter];
-        !of.weight && of.element.is_float() && known.iter().all(|pair| pair.parameter != parameter)
-    };
-    let inputs: Vec<usize> = (0..model.parameters.len()).filter(is_free).take(MOST_FOLLOWED).collect();
-    let mut found: Vec<(StatePair, &str)> = Vec::new();
-    for parameter in inputs {
-        let source = Source::Parameter(parameter);
-        let fits = |result: &usize| {
-            let of = &model.results[*result];
-            of.source != source
-                && of.shape == model.parameters[parameter].shape
-                && known.iter().all(|pair| pair.result != *result)
-        };
-        let results: Vec<usize> = (0..model.results.len()).filter(fits).collect();
-        let around = near(model, source);
-        let is_start: Vec<bool> = states.iter().map(|state| around.contains(&state.initial)).collect();
-        let ends_there = |result: &&usize| {
-            let end = model.results[**result].source;
-            states.iter().zip(&is_start).all(|(state, is_start)| state.after.contains(&end) == *is_start)
-        };
-        let is_cache = |result: &&usize| appends(model, recurrences, source, model.results[**result].source);
-        let starts = is_start.contains(&true);
-        let (pairs, why): (Vec<&usize>, _) = match starts {
-            true => {
-                let why = "the state passes other operations than the recurrent operator";
-                (results.iter().filter(ends_there).collect(), why)
-            }
-            false => {
-                let why = "the output is the input with new elements appended, which no recurrent operator does";
-                (results.iter().filter(is_cache).collect(), why)
-            }
-        };
-        if let [result] = pairs[..] {
-            found.push((StatePair { parameter, result: *result }, why));
+fn of_loop(body: &ValidLoop) -> Vec<Ends> {
+    let forward = body.slices.iter().all(|slice| !slice.reverse);
+    let mut found = Vec::new();
+    for carried in &body.carried {
+        let lasts = body.results.iter().filter(|result| result.pieces.is_none() && result.of == carried.next);
+        found.extend(lasts.map(|last| (carried.initial, Source::Value(last.out), forward)));
+    }
+    found
+}
+
+/// How an output follows from an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By way of a recurrent operator or a loop.
+    Recurrent(Reach),
+    /// Multiplied with a matrix for each gate of a cell in parts.
+    Multiplied(Reach),
+    /// As the end of the input, with new elements behind it.
+    Appended,
+    /// Each element moved by the same number of places.
+    Moved,
+}
+
+impl Way {
+    /// True if nothing but a state is likely to be computed in this way.
+    pub(super) fn is_sure(self) -> bool {
+        matches!(self, Self::Recurrent(Reach::Near) | Self::Multiplied(Reach::Near) | Self::Appended | Self::Moved)
+    }
+
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
+            Self::Multiplied(_) => "several operations compute the new state, not one recurrent operator",
+            Self::Appended => "the output is the input with new elements appended, which no recurrent operator does",
+            Self::Moved => "the output holds elements of the input in other places, which no recurrent operator does",
         }
     }
-    let once = |result: usize| found.iter().filter(|(pair, _)| pair.result == result).count() == 1;
-    let refused =
-        |&(pair, why): &(StatePair, &str)| Refused { pair, why: why.to_owned(), layer: None, on_demand: true };
-    found.iter().filter(|(pair, _)| once(pair.result)).map(refused).collect()
+}
+
+/// The states of a model's recurrent operators and loops.
+pub(super) struct Passages<'a, 'm> {
+    model: &'m ValidModel,
+    recurrences: &'a Recurrences<'m>,
+    needed: &'a [bool],
+    states: Vec<CellState>,
+}
+
+/// An input, and what is computed from it.
+pub(super) struct Start {
+    parameter: usize,
+    near: HashSet<Source>,
+    far: HashSet<Source>,
+    pub(super) any: HashSet<Source>,
+    /// How far it is from products with matrices of gates, and what is computed from these products.
+    multiplied: Option<(Reach, HashSet<Source>)>,
+}
+
+impl<'a, 'm> Passages<'a, 'm> {
+    /// `needed`: by value, whether anything depends on it.
+    pub(super) fn new(model: &'m ValidModel, recurrences: &'a Recurrences<'m>, needed: &'a [bool]) -> Self {
+        let mut ends: Vec<Ends> = Vec::new();
+        for node in &model.nodes {
+            match &node.op {
+                ValidOp::Cell(cell) => ends.extend(of_cell(cell)),
+                ValidOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
+                _ => {}
+            }
+        }
+        if ends.len() > MOST_FOLLOWED {
+            ends.clear();
+        }
+        let state = |(initial, last, forward)| CellState {
+            initial,
+            forward,
+            near: reached(model, &[last], Reach::Near),
+            far: reached(model, &[last], Reach::Far),
+        };
+        Self { model, recurrences, needed, states: ends.into_iter().map(state).collect() }
+    }
+
+    pub(super) fn start(&self, parameter: usize) -> Start {
+        let of = |reach| reached(self.model, &[Source::Parameter(parameter)], reach);
+        let (near, far, any) = (of(Reach::Near), of(Reach::Far), of(Reach::Any));
+        let multiplied = self.multiplied(parameter, &near);
+        Start { parameter, near, far, any, multiplied }
+    }
+
+    /// True if a recurrent operator that is not forward, or does not take every step, starts from the input and ends in the output.
+    pub(super) fn runs_otherwise(&self, start: &Start, output: Source) -> bool {
+        let otherwise =
+            |state: &CellState| !state.forward && start.near.contains(&state.initial) && state.near.contains(&output);
+        self.states.iter().any(otherwise)
+    }
+
+    /// How an output of the input's shape follows from it; `None` where nothing makes it a state.
+    pub(super) fn way(&self, start: &Start, output: Source) -> Option<Way> {
+        let recurrent = |reach: Reach| {
+            let from = if reach == Reach::Near { &start.near } else { &start.far };
+            let starts = |state: &&CellState| from.contains(&state.initial);
+            let ends = |state: &CellState| {
+                let after = if reach == Reach::Near { &state.near } else { &state.far };
+                after.contains(&output)
+            };
+            let mut forward = self.states.iter().filter(|state| state.forward);
+            let any = forward.clone().any(|state| starts(&state));
+            any && forward.all(|state| ends(state) == starts(&state))
+        };
+        let input = Source::Parameter(start.parameter);
+        let multiplied = start.multiplied.as_ref().filter(|(_, computed)| computed.contains(&output));
+        if recurrent(Reach::Near) {
+            Some(Way::Recurrent(Reach::Near))
+        } else if appends(self.model, self.recurrences, input, output) {
+            Some(Way::Appended)
+        } else if self.moves(input, output) {
+            Some(Way::Moved)
+        } else if let Some((reach, _)) = multiplied {
+            Some(Way::Multiplied(*reach))
+        } else if recurrent(Reach::Far) {
+            Some(Way::Recurrent(Reach::Far))
+        } else {
+            None
+        }
+    }
+
+    /// How far the input is from products with a recurrent matrix, `[H, H]` for each gate, and what is computed from them.
+    fn multiplied(&self, parameter: usize, near: &HashSet<Source>) -> Option<(Reach, HashSet<Source>)> {
+        let (mut reach, mut products) = (Reach::Far, Vec::new());
+        for node in &self.model.nodes {
+            let ValidOp::Dense(dense) = &node.op else { continue };
+            let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
+            let row = self.model.parameters[parameter].shape.last() == Some(&dense.inputs) && dense.inputs > 1;
+            if !(self.needed[dense.out] && gates && row && near.contains(&dense.x)) {
+                continue;
+            }
+            if self.behind_views(dense.x) == Source::Parameter(parameter) {
+                reach = Reach::Near;
+            }
+            products.push(Source::Value(dense.out));
+        }
+        let computed = reached(self.model, &products, Reach::Any);
+        (!products.is_empty()).then_some((reach, computed))
+    }
+
+    fn behind_views(&self, mut source: Source) -> Source {
+        while let Source::Value(value) = source {
+            match self.recurrences.flow.producer(value) {
+                Producer::View(view) => source = view.input,
+                _ => break,
+            }
+        }
+        source
+    }
+
+    /// True if elements of the input stand in the output, each moved by the same number of places, beside computed ones.
+    fn moves(&self, input: Source, output: Source) -> bool {
+        let Source::Value(value) = output else { return false };
+        let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);
+        if computed || self.model.len(output) > MOST_MOVED {
+            return false;
+        }
+        let Some(origins) = self.recurrences.flow.origins(output) else { return false };
+        let (mut by, mut fresh) = (None, false);
+        for (place, (source, at)) in origins.into_iter().enumerate() {
+            if source != input {
+                fresh |= !matches!(source, Source::Constant(_));
+                continue;
+            }
+            let moved = at as isize - place as isize;
+            if moved == 0 || *by.get_or_insert(moved) != moved {
+                return false;
+            }
+        }
+        fresh && by.is_some()
+    }
 }
 
 /// True if a tensor is cut out of a Concat of all of an input, first, and computed elements.

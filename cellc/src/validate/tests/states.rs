@@ -613,3 +613,143 @@ fn states_that_other_operations_pass_are_offered() {
         assert_eq!(pairs(&accepted(&passed(how), &states(&[("h", "hn")]))), [(1, usize::from(how == "a cache"))]);
     }
 }
+
+/// A state that no recurrent operator alone keeps; names of x, h and the last output.
+fn kept(how: &str, names: [&str; 3]) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter(names[0], &[1, if how == "average" { 3 } else { 1 }]);
+    let h = graph.parameter(names[1], &[1, 3]);
+    match how {
+        "average" => {
+            let (old, new) = (graph.floats(&[1, 1], &[0.75]), graph.floats(&[1, 1], &[0.25]));
+            let h = graph.elementwise(Elementwise::Multiply, &[h, old]);
+            let x = graph.elementwise(Elementwise::Multiply, &[x, new]);
+            let sum = graph.elementwise(Elementwise::Add, &[h, x]);
+            graph.result(names[2], sum);
+        }
+        "shifted" => {
+            let (axis, lengths) = (graph.int(1), graph.ints(&[1, 2]));
+            let cut = graph.ops(Op::VariadicSplit, &[h, axis, lengths], 2);
+            let wide = graph.op(Op::Concat { axis: 1 }, &[cut[1], x]);
+            graph.result(names[2], wide);
+        }
+        "halved" | "mapped" | "mapped behind" => {
+            let half = graph.floats(&[1, 1], &[0.5]);
+            let (square, wide) = (graph.constant(&[3, 3]), graph.constant(&[1, 2]));
+            let product = Op::MatMul { transpose_a: false, transpose_b: false };
+            let x = graph.op(product.clone(), &[x, wide]);
+            let start = match how {
+                "halved" => graph.elementwise(Elementwise::Multiply, &[h, half]),
+                "mapped" => graph.op(product.clone(), &[h, square]),
+                _ => h,
+            };
+            let mut last = graph.rnn("cell", x, start);
+            if how == "mapped behind" {
+                graph.result("y", last);
+                last = graph.op(product, &[last, square]);
+            }
+            graph.result(names[2], last);
+        }
+        _ => {
+            // of two outputs each may be the new state
+            let (square, wide) = (graph.constant(&[3, 3]), graph.constant(&[1, 3]));
+            let product = Op::MatMul { transpose_a: false, transpose_b: false };
+            let (x, h) = (graph.op(product.clone(), &[x, wide]), graph.op(product, &[h, square]));
+            let sum = graph.elementwise(Elementwise::Add, &[x, h]);
+            let new = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
+            let twice = graph.elementwise(Elementwise::Add, &[new, new]);
+            if how == "two outputs" {
+                graph.result("a", new);
+            }
+            graph.result(names[2], twice);
+        }
+    }
+    graph
+}
+
+/// Whatever is likely a state is offered with the option that takes it.
+#[test]
+fn states_without_a_recurrent_operator_are_offered() {
+    let states = ["x", "state_in", "state_out"];
+    let cases = [
+        ("average", states),
+        ("average", ["x", "state", "y"]),
+        ("shifted", ["x", "a", "b"]),
+        ("halved", ["x", "a", "b"]),
+        ("mapped", ["x", "a", "b"]),
+        ("mapped behind", ["x", "h", "hn"]),
+        ("two outputs", states),
+        ("two outputs", ["x", "h", "b"]),
+    ];
+    for (how, names) in cases {
+        let text = said(vec![(how, kept(how, names), Options::default())]);
+        let pair = (names[1].to_owned(), names[2].to_owned());
+        assert!(text.contains(&format!("--state {}={}", pair.0, pair.1)), "{how}: {text}");
+        let asked = Options { state: State::Pairs(vec![pair]), ..Options::default() };
+        assert_eq!(accepted(&kept(how, names), &asked).states.len(), 1, "{how}");
+        assert_eq!(accepted(&kept(how, names), &Options::default()).states, [], "{how}: nothing is guessed");
+    }
+    insta::assert_snapshot!(said(cases.map(|(how, names)| (how, kept(how, names), Options::default())).into()));
+}
+
+/// The input and the output of a network of one shape are no state.
+#[test]
+fn ordinary_networks_have_no_states() {
+    for names in
+        [["x", "a", "b"], ["c", "x", "y"], ["mask", "hidden_states", "last_hidden_state"], ["c", "obs", "action"]]
+    {
+        assert!(!said(vec![("", kept("average", names), Options::default())]).contains("--state"), "{names:?}");
+    }
+    for names in [["c", "x", "y"], ["cond", "input", "output"]] {
+        let graph = kept("one output", names);
+        assert!(!said(vec![("", graph, Options::default())]).contains("--state"), "{names:?}");
+    }
+    let mut alone = Graph::default();
+    let x = alone.parameter("x", &[1, 3]);
+    let r = alone.constant(&[3, 3]);
+    let mapped = alone.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, r]);
+    let sum = alone.elementwise(Elementwise::Add, &[x, mapped]);
+    alone.result("y", sum);
+    assert!(!said(vec![("", alone, Options::default())]).contains("--state"));
+}
+
+/// The option replaces the states that are found, so its line names them too.
+#[test]
+fn the_printed_option_names_the_states_that_are_found_too() {
+    let mut graph = single(GRU, FORWARD, 4, None);
+    let (level, gain) = (graph.parameter("level_state", &[1, 1]), graph.parameter("gain", &[1, 1]));
+    let sum = graph.elementwise(Elementwise::Add, &[level, gain]);
+    graph.result("new_level_state", sum);
+    assert_eq!(pairs(&accepted(&graph, &Options::default())), [(1, 1)]);
+    let text = said(vec![("", graph, Options::default())]);
+    assert!(text.contains("add --state h=hn --state level_state=new_level_state"), "{text}");
+}
+
+/// A state that other operations change on the way to a layer of both directions is neither offered nor taken.
+#[test]
+fn a_changed_state_of_both_directions_is_not_offered() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[N as isize, 4, H as isize]);
+    let h = graph.parameter("h", &[N as isize, 2, H as isize]);
+    let half = graph.floats(&[1, 1, 1], &[0.5]);
+    let start = graph.elementwise(Elementwise::Multiply, &[h, half]);
+    let lengths = full(&mut graph, 4);
+    let out = sequence(&mut graph, (GRU, Direction::Bidirectional), x, lengths, &[start]);
+    let last = graph.elementwise(Elementwise::Multiply, &[out[1], half]);
+    graph.result("y", out[0]);
+    graph.result("hn", last);
+    let (_, warnings) = validate(&graph.0, &Options::default()).unwrap();
+    assert!(!warnings.to_string().contains("--state"), "{warnings}");
+    let text = said(vec![("", graph, states(&[("h", "hn")]))]);
+    assert!(text.contains("runs in both directions"), "{text}");
+}
+
+#[test]
+fn a_state_is_not_made_of_integers() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 3]);
+    let rounded = graph.op(Op::Convert(ElementType::I32), &[x]);
+    graph.result("n", rounded);
+    let text = said(vec![("", graph, states(&[("x", "n")]))]);
+    assert!(text.contains("the output is of integers"), "{text}");
+}

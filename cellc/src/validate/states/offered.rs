@@ -1,0 +1,158 @@
+//! Inputs and outputs that are likely a state, though no recurrent operator alone makes one of the other.
+
+use super::Recurrences;
+use super::through::{MOST_FOLLOWED, Passages, Way};
+use super::words::Words;
+use crate::model::{Source, StatePair, ValidModel};
+
+/// An input and an output that are offered as a state.
+pub(super) struct Offer {
+    pub(super) pair: StatePair,
+    /// Why they are not taken for one.
+    pub(super) why: &'static str,
+    /// Other outputs that hold the new state as well as that of the pair.
+    pub(super) others: Vec<usize>,
+}
+
+/// An input and an output of one shape, the output computed from the input.
+struct Candidate {
+    pair: StatePair,
+    way: Option<Way>,
+    /// True if the names are those of one state before and after a call.
+    named: bool,
+}
+
+/// The search for such pairs.
+struct Search<'m> {
+    model: &'m ValidModel,
+    inputs: Vec<Words>,
+    outputs: Vec<Words>,
+    candidates: Vec<Candidate>,
+    offers: Vec<Offer>,
+}
+
+const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names are those of a state";
+
+/// The pairs that are offered. `known`: pairs of which something is said already.
+pub(super) fn offered(
+    model: &ValidModel,
+    recurrences: &Recurrences,
+    needed: &[bool],
+    known: &[StatePair],
+) -> Vec<Offer> {
+    let mut search = Search {
+        model,
+        inputs: model.parameters.iter().map(|parameter| Words::new(&parameter.names)).collect(),
+        outputs: model.results.iter().map(|result| Words::new(&result.names)).collect(),
+        candidates: Vec::new(),
+        offers: Vec::new(),
+    };
+    search.collect(&Passages::new(model, recurrences, needed), known);
+    search.by_names();
+    search.one_by_one(Search::is_sure);
+    search.one_by_one(Search::is_likely);
+    search.one_by_one(Search::is_half_named);
+    search.of_several();
+    search.offers
+}
+
+impl Search<'_> {
+    fn collect(&mut self, passages: &Passages, known: &[StatePair]) {
+        let model = self.model;
+        let is_free = |&parameter: &usize| {
+            let of = &model.parameters[parameter];
+            let fits = model.results.iter().any(|result| result.shape == of.shape);
+            fits && !of.weight && of.element.is_float() && known.iter().all(|pair| pair.parameter != parameter)
+        };
+        let inputs: Vec<usize> = (0..model.parameters.len()).filter(is_free).take(MOST_FOLLOWED).collect();
+        for parameter in inputs {
+            let start = passages.start(parameter);
+            for (result, of) in model.results.iter().enumerate() {
+                let taken = known.iter().any(|pair| pair.result == result);
+                let same = of.source == Source::Parameter(parameter);
+                let shape = of.element.is_float() && of.shape == model.parameters[parameter].shape;
+                let fits = shape && start.any.contains(&of.source);
+                if taken || same || !fits || passages.runs_otherwise(&start, of.source) {
+                    continue;
+                }
+                let way = passages.way(&start, of.source);
+                let named = self.inputs[parameter].become_names(&self.outputs[result]);
+                self.candidates.push(Candidate { pair: StatePair { parameter, result }, way, named });
+            }
+        }
+    }
+
+    fn offer(&mut self, pair: StatePair, why: &'static str, others: Vec<usize>) {
+        let gone =
+            |of: &StatePair| of.parameter == pair.parameter || of.result == pair.result || others.contains(&of.result);
+        self.candidates.retain(|candidate| !gone(&candidate.pair));
+        self.offers.push(Offer { pair, why, others });
+    }
+
+    /// Pairs whose names belong to each other and to none else.
+    fn by_names(&mut self) {
+        let named: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.named).collect();
+        let once = |of: &&&Candidate| {
+            let shares = |c: &&&Candidate| c.pair.parameter == of.pair.parameter || c.pair.result == of.pair.result;
+            named.iter().filter(shares).count() == 1
+        };
+        let found: Vec<(StatePair, &str)> =
+            named.iter().filter(once).map(|c| (c.pair, c.way.map_or(BY_NAME, Way::why))).collect();
+        found.into_iter().for_each(|(pair, why)| self.offer(pair, why, Vec::new()));
+    }
+
+    /// Inputs with one output left, which is the one of no other input, until none is found.
+    fn one_by_one(&mut self, counts: fn(&Self, &Candidate) -> bool) {
+        loop {
+            let counting: Vec<&Candidate> = self.candidates.iter().filter(|c| counts(self, c)).collect();
+            let alone =
+                |of: &&&Candidate| counting.iter().filter(|c| c.pair.parameter == of.pair.parameter).count() == 1;
+            let single: Vec<&&Candidate> = counting.iter().filter(alone).collect();
+            let once = |of: &&&&Candidate| single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1;
+            let Some(found) = single.iter().find(once) else { return };
+            let (pair, why) = (found.pair, found.way.map_or(BY_NAME, Way::why));
+            self.offer(pair, why, Vec::new());
+        }
+    }
+
+    /// True if the model has another input of data.
+    fn has_others(&self, parameter: usize) -> bool {
+        self.model.parameters.iter().enumerate().any(|(i, p)| i != parameter && !p.weight && p.length.is_none())
+    }
+
+    fn is_sure(&self, candidate: &Candidate) -> bool {
+        let parameter = candidate.pair.parameter;
+        candidate.way.is_some_and(Way::is_sure) && self.has_others(parameter) && !self.inputs[parameter].are_data()
+    }
+
+    fn is_likely(&self, candidate: &Candidate) -> bool {
+        let StatePair { parameter, result } = candidate.pair;
+        let data = self.inputs[parameter].are_data() || self.outputs[result].are_data();
+        candidate.way.is_some() && self.has_others(parameter) && !data
+    }
+
+    fn is_half_named(&self, candidate: &Candidate) -> bool {
+        let StatePair { parameter, result } = candidate.pair;
+        let named = self.inputs[parameter].are_surely_state() && !self.outputs[result].are_findings();
+        named && self.has_others(parameter)
+    }
+
+    /// Inputs that are surely a state, of which several outputs may be the new one.
+    fn of_several(&mut self) {
+        let mut of: Vec<(StatePair, Vec<usize>, &str)> = Vec::new();
+        for candidate in self.candidates.iter().filter(|candidate| self.is_sure(candidate)) {
+            let StatePair { parameter, result } = candidate.pair;
+            match of.iter_mut().find(|(pair, ..)| pair.parameter == parameter) {
+                Some((_, others, _)) => others.push(result),
+                None => of.push((candidate.pair, Vec::new(), candidate.way.map_or(BY_NAME, Way::why))),
+            }
+        }
+        let results = |(pair, others, _): &(StatePair, Vec<usize>, &str)| [&[pair.result], &others[..]].concat();
+        let all: Vec<usize> = of.iter().flat_map(results).collect();
+        let alone = |of: &(StatePair, Vec<usize>, &str)| {
+            results(of).iter().all(|result| all.iter().filter(|other| *other == result).count() == 1)
+        };
+        let found: Vec<(StatePair, Vec<usize>, &str)> = of.iter().filter(|of| alone(of)).cloned().collect();
+        found.into_iter().for_each(|(pair, others, why)| self.offer(pair, why, others));
+    }
+}
