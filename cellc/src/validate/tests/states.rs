@@ -748,7 +748,7 @@ fn a_changed_state_of_both_directions_is_not_offered() {
 fn a_state_is_not_made_of_integers() {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 3]);
-    let rounded = graph.op(Op::Convert(ElementType::I32), &[x]);
+    let rounded = graph.convert(x, ElementType::I32);
     graph.result("n", rounded);
     let text = said(vec![("", graph, states(&[("x", "n")]))]);
     assert!(text.contains("the output is of integers"), "{text}");
