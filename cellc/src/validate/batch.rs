@@ -2,7 +2,7 @@
 
 use super::Validation;
 use super::cell::{CellPort, roles};
-use crate::model::{Dim, Model, Op};
+use crate::model::{AxisName, Dim, Model, Op};
 
 /// The axes of an input that count the rows of a batch.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,14 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     }
 }
 
+/// Whether the name of a size says that it counts steps.
+fn names_steps(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let word = |word: &&str| name.contains(*word);
+    let is_batch = name.contains("batch");
+    !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(|w| word(&w)))
+}
+
 impl Validation<'_> {
     /// By parameter of the model.
     pub(super) fn batch_axes(&self) -> Vec<BatchAxes> {
@@ -43,18 +51,25 @@ impl Validation<'_> {
             let names = self.parameter_names(model.parameters[index]);
             let open: Vec<usize> =
                 (0..shape.len()).filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. })).collect();
-            let is_named = |&&axis: &&usize| {
-                let of_axis = |of: &&crate::model::AxisName| of.axis == axis && names.contains(&of.input);
-                model.axis_names.iter().any(|of| of_axis(&of) && names_batch(&of.name, shape, axis))
+            let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
+                let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
+                model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
             };
-            let named: Vec<usize> = open.iter().filter(is_named).copied().collect();
+            let is_batch = |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
+            let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
             match &open[..] {
                 _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
                 // [D, N, H] or [N, H]
                 [axis] if is_state && axis + 1 < shape.len() => {
                     BatchAxes { axes: vec![*axis], is_known: true, is_state }
                 }
-                _ => BatchAxes { axes: vec![0], is_known: false, is_state },
+                _ => match self.sequence_axes[index] {
+                    Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
+                    None if open.contains(&0) && is_named(0, &names_steps) => {
+                        BatchAxes { axes: Vec::new(), is_known: true, is_state }
+                    }
+                    None => BatchAxes { axes: vec![0], is_known: false, is_state },
+                },
             }
         };
         reads.into_iter().enumerate().map(of).collect()

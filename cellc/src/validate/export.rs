@@ -9,7 +9,8 @@ const EXAMPLE_STEPS: usize = 16;
 impl Validation<'_> {
     /// The lines that export a model of PyTorch with these axes of its inputs open, each the place of an
     /// input and an axis. Empty where another program wrote the model, or an input has no known shape.
-    pub(super) fn export_again(&self, open: &[(usize, usize)]) -> Vec<String> {
+    /// `counted`: what the axes count, as the name of their size.
+    pub(super) fn export_again(&self, open: &[(usize, usize)], counted: &str) -> Vec<String> {
         let from_pytorch = self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
         if !from_pytorch || open.is_empty() {
             return Vec::new();
@@ -27,7 +28,7 @@ impl Validation<'_> {
             let sizes = stated.iter().enumerate().map(size).collect::<Vec<_>>().join(", ");
             let name = value.names.first().map_or("", String::as_str);
             examples.push((format!("torch.zeros({sizes})"), name));
-            shapes.push(axis.map_or("None".to_owned(), |axis| format!("{{{axis}: steps}}")));
+            shapes.push(axis.map_or("None".to_owned(), |axis| format!("{{{axis}: {counted}}}")));
             names.push(name);
         }
         let all_words = names.iter().all(|name| is_word(name));
@@ -46,14 +47,14 @@ impl Validation<'_> {
             true => format!("{{{}}}", shapes.join(", ")),
             false => format!("({})", shapes.join(" ")),
         };
-        let steps = match open.len() {
-            1 => shapes.replace("steps}", "torch.export.Dim(\"steps\")}"),
+        let sizes = match open.len() {
+            1 => shapes.replace(&format!("{counted}}}"), &format!("torch.export.Dim(\"{counted}\")}}")),
             _ => {
-                lines.push("steps = torch.export.Dim(\"steps\")".to_owned());
+                lines.push(format!("{counted} = torch.export.Dim(\"{counted}\")"));
                 shapes
             }
         };
-        lines.push(format!("torch.onnx.export(net.eval(), ({arguments}), \"net.onnx\", dynamic_shapes={steps})"));
+        lines.push(format!("torch.onnx.export(net.eval(), ({arguments}), \"net.onnx\", dynamic_shapes={sizes})"));
         lines
     }
 }

@@ -4,6 +4,7 @@
 
 mod arrange;
 mod attention;
+mod axes;
 mod batch;
 mod best;
 mod branches;
@@ -58,6 +59,7 @@ use crate::model::{
     ValidOp, ValidValue, ValueId, shape_text,
 };
 use crate::options::{Options, State};
+use axes::SequenceAxes;
 use batch::BatchAxes;
 use interface::names;
 use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_LOOKED_AT, MOST_OPERATIONS};
@@ -187,6 +189,8 @@ struct Validation<'a> {
     uses: Vec<Uses>,
     /// By parameter of the model.
     batch_axes: Vec<BatchAxes>,
+    /// By parameter.
+    sequence_axes: Vec<Option<SequenceAxes>>,
     /// By parameter of the model; `None` after an error.
     shapes: Vec<Option<Vec<usize>>>,
     /// The size to take for axes, not the first, whose sizes nothing says; `None`: that is an error.
@@ -248,6 +252,7 @@ impl<'a> Validation<'a> {
             scalars: HashMap::new(),
             uses: vec![Uses::default(); model.parameters.len()],
             batch_axes: Vec::new(),
+            sequence_axes: Vec::new(),
             shapes: vec![None; model.parameters.len()],
             open: None,
             unknown_sizes: 0,
@@ -281,6 +286,7 @@ impl<'a> Validation<'a> {
         }
         self.instruction_sets();
         self.read_uses();
+        self.sequence_axes = axes::sequence_axes(self.model);
         self.batch_axes = self.batch_axes();
         self.shapes = self.parameter_shapes();
         for (index, &node) in self.model.parameters.iter().enumerate() {

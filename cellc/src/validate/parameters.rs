@@ -116,20 +116,7 @@ impl Validation<'_> {
             Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
             _ => None,
         }) {
-            let found = format!(
-                "{} leaves axis {axis} of the input open, but the model says {}",
-                self.options.wording.of(Setting::Shape),
-                shape_text(&stated)
-            );
-            let again = self.export_again(&[(index, axis)]);
-            let help = match again.is_empty() {
-                true => "give the size, or save the model with a dynamic size there",
-                false => "give the size, or export the model with an open size there, as these lines do",
-            };
-            self.error(node, &value.origin, found, format!("{size} in place of the ?"), help);
-            if let Some(error) = self.diagnostics.0.last_mut() {
-                error.lines = again;
-            }
+            self.not_open(index, (axis, *size), &stated);
             return None;
         }
         let batch_axes = self.batch_axes[index].clone();
@@ -209,6 +196,57 @@ impl Validation<'_> {
 }
 
 impl Validation<'_> {
+    /// Says that an axis which options leave open has a size in the model, and how to leave open what may be.
+    fn not_open(&mut self, index: usize, (axis, size): (usize, usize), stated: &[Dim]) {
+        let node = &self.model.nodes[self.model.parameters[index]];
+        let origin = &self.model.values[node.outputs[0].0].origin;
+        let found = format!(
+            "{} leaves axis {axis} of the input open, but the model says {}",
+            self.options.wording.of(Setting::Shape),
+            shape_text(stated)
+        );
+        let axes = self.sequence_axes[index];
+        let is_features = stated.len() > 1 && axis + 1 == stated.len() && self.uses[index].features.is_some();
+        let counts = match axes {
+            _ if is_features => Some("features"),
+            Some(axes) if axes.rows == axis => Some("the rows of a batch"),
+            Some(axes) if axes.steps != axis => Some("features"),
+            _ => None,
+        };
+        let steps = axes.map(|axes| axes.steps).filter(|steps| *steps != axis && counts.is_some());
+        let fixed_steps = steps.filter(|&steps| matches!(stated[steps], Dim::Fixed(_)));
+        let (again, to_open) = match (counts, steps, fixed_steps) {
+            (None, ..) => {
+                // the rows of an ordinary network may be steps of a call, but the model does not say so
+                let is_steps = axes.is_some() || axis > 0;
+                (self.export_again(&[(index, axis)], if is_steps { "steps" } else { "rows" }), None)
+            }
+            (Some(_), _, Some(steps)) => (self.export_again(&[(index, steps)], "steps"), Some(steps)),
+            (Some(_), ..) => (Vec::new(), None),
+        };
+        let help = match (counts, to_open, again.is_empty()) {
+            (None, _, true) => "give the size, or save the model with a dynamic size there".to_owned(),
+            (None, _, false) => {
+                "give the size, or export the model with an open size there, as these lines do".to_owned()
+            }
+            (Some(counts), Some(steps), false) => format!(
+                "give the number of {counts}, which is fixed; only the number of steps may be open, axis {steps}: export \
+                 the model as these lines do"
+            ),
+            (Some(counts), ..) => match steps {
+                Some(steps) if fixed_steps.is_some() => format!(
+                    "give the number of {counts}, which is fixed; only the number of steps may be open: save the model \
+                     with a dynamic size of axis {steps}"
+                ),
+                _ => format!("give the number of {counts}, which is fixed; only the number of steps may be open"),
+            },
+        };
+        self.error(node, origin, found, format!("{size} in place of the ?"), help);
+        if let Some(error) = self.diagnostics.0.last_mut() {
+            error.lines = again;
+        }
+    }
+
     /// What the weights take as the last size of an input, where the shape that is given has another one.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;

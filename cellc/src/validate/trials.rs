@@ -91,6 +91,8 @@ struct Found {
     open: Option<Shapes>,
     whole: Option<Shapes>,
     first: Option<Shapes>,
+    /// True if a batch size alone is enough.
+    by_batch: bool,
     /// True if the model takes other sizes than these, too.
     any_size: bool,
 }
@@ -151,12 +153,23 @@ impl Validation<'_> {
         let of = |steps: usize| -> Shapes {
             let shapes = self.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
                 let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
-                sizes[(*axis)?] = Some(steps);
+                match *axis {
+                    Some(axis) => sizes[axis] = Some(steps),
+                    None => self.is_by_batch(index).then_some(())?,
+                }
                 Some((index, sizes))
             });
             shapes.collect()
         };
         steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
+    }
+
+    /// True if options give an input its batch size, but no shape.
+    fn is_by_batch(&self, index: usize) -> bool {
+        let names = self.parameter_names(self.model.parameters[index]);
+        let stated = self.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
+        let is_open = stated.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
+        is_open && self.options.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
     /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input, the
@@ -169,8 +182,11 @@ impl Validation<'_> {
             let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
             sizes[0] = Some(1);
             let open = (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
-            if let Some(axis) = open {
-                sizes[axis] = None;
+            match open {
+                Some(axis) => sizes[axis] = None,
+                // nothing but the recurrent operator says that the steps are elsewhere
+                None if self.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => return None,
+                None => {}
             }
             Some((index, sizes))
         });
@@ -272,15 +288,16 @@ impl Validation<'_> {
             let steps = of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
             Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
         });
-        Found { open, whole, first, any_size: another.is_some() }
+        let by_batch = inputs.iter().any(|input| input.only_rows)
+            && is_right(self.model, &Options { batch: Some(1), ..self.options.clone() });
+        Found { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
     fn size_help(&self, input: &OpenInput, found: &Found) -> String {
         let wording = self.options.wording;
-        let setting = |shapes: &Option<Shapes>| {
-            let (_, sizes) = shapes.as_ref()?.iter().find(|(index, _)| *index == input.index)?;
-            Some(self.shape_setting(input.index, sizes))
-        };
+        // the shapes of all inputs with open sizes, as one alone leaves the others open
+        let setting = |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
+        let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
         let (open, whole) = (setting(&found.open), setting(&found.whole));
         let first = setting(&found.first).filter(|_| input.first);
         let or_first = |verb: &str| match &first {
@@ -309,9 +326,13 @@ impl Validation<'_> {
             (_, Some(whole)) if input.only_rows => {
                 let batch = wording.of(Setting::Batch(Some(1)));
                 let or_first = or_first("leave their number");
-                format!("give the batch size, {batch}, or the whole shape, {whole}{or_first}")
+                let shape = if many { "whole shapes" } else { "whole shape" };
+                match found.by_batch {
+                    true => format!("give the batch size, {batch}, or the {shape}, {whole}{or_first}"),
+                    false => format!("give the {shape}, {whole}{or_first}"),
+                }
             }
-            (_, Some(whole)) => format!("give the whole shape: {whole}{like}"),
+            (_, Some(whole)) => format!("give the whole {}: {whole}{like}", if many { "shapes" } else { "shape" }),
             (_, None) => match first {
                 Some(first) => format!("leave the number of steps, the first axis, open, {first}"),
                 None => format!("give the sizes that the model was made for, by {}", wording.of(Setting::Shape)),

@@ -476,7 +476,7 @@ impl Validation<'_> {
             let way = format!("leave the number of steps open, {shapes}, in the export as well");
             return self.is_right_if_open(&axes).then_some((way, Vec::new()));
         }
-        let lines = self.export_again(&axes);
+        let lines = self.export_again(&axes, "steps");
         if !lines.is_empty() {
             return Some(("export the model with an open number of steps, as the lines below do".to_owned(), lines));
         }

@@ -315,7 +315,7 @@ impl<'a> StepAnalysis<'a> {
 
     fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
         let time = match &node.op {
-            ValidOp::Cell(cell) => return self.cell(cell),
+            ValidOp::Cell(cell) => return self.cell(cell, &node.name),
             ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
             ValidOp::Dense(dense) => match self.time(dense.x)? {
                 Time::Along(axis) => {
@@ -430,14 +430,25 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    fn cell(&mut self, cell: &ValidCell) -> Found<()> {
+    fn cell(&mut self, cell: &ValidCell, name: &str) -> Found<()> {
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
         let Some(sequence) = sequence else {
             // a cell of its own, which a call takes once however many steps it has
             return Err("is a recurrent cell that does not follow the steps".to_owned());
         };
         if sequence.reverse {
-            return Err(format!("runs in reverse, so it needs the last step first: it {ALL}"));
+            // the two directions of a layer read one input
+            let is_other = |other: &ValidCell| {
+                other.x == cell.x && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
+            };
+            let both = self.model.nodes.iter().any(|other| match &other.op {
+                ValidOp::Cell(other_cell) => other.name == name && is_other(other_cell),
+                _ => false,
+            });
+            return Err(match both {
+                true => format!("runs in both directions, and the reverse one needs the last step first: it {ALL}"),
+                false => format!("runs in reverse, so it needs the last step first: it {ALL}"),
+            });
         }
         if sequence.lengths != Lengths::Full {
             return Err("has lengths of its own".to_owned());

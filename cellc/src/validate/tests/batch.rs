@@ -6,7 +6,7 @@ use crate::model::{AxisName, BroadcastMode};
 
 /// A GRU whose state is `[1, N, H]`, x `[N, T, H]`, or `[T, N, H]` where `steps_first`. `names`:
 /// input, axis and name of open sizes.
-fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, usize, &str)]) -> Graph {
+pub(super) fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, usize, &str)]) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
     let h = graph.parameter("h", &[1, -1, H as isize]);

@@ -4,23 +4,41 @@ use super::states::{FORWARD, GRU, H, started, zeros};
 use super::*;
 use crate::model::Direction;
 
-/// The shapes in the help of a message, as `--shape` takes them.
-fn printed(text: &str) -> Vec<(String, Vec<Option<usize>>)> {
-    let words = text.split("--shape ").skip(1).map(|rest| rest.split([' ', ';', '\n']).next().unwrap_or_default());
-    let shapes = words.filter_map(|word| word.trim_matches([',', '\'']).split_once('='));
+/// The shapes in the help of a message, as `--shape` takes them; those that stand side by side belong together.
+fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
     let size = |size: &str| if size == "?" { None } else { Some(size.parse().expect("a number, no letter")) };
-    shapes.map(|(name, sizes)| (name.to_owned(), sizes.split(',').map(size).collect())).collect()
+    let mut lines: Vec<Vec<(String, Vec<Option<usize>>)>> = Vec::new();
+    let mut words = text.split_whitespace().peekable();
+    let mut follows = false;
+    while let Some(word) = words.next() {
+        if word != "--shape" {
+            follows = false;
+            continue;
+        }
+        let shape = words.next().unwrap_or_default();
+        let Some((name, sizes)) = shape.trim_matches([',', '\'', ';']).split_once('=') else { continue };
+        let shape_of = (name.to_owned(), sizes.split(',').map(size).collect());
+        match lines.last_mut().filter(|_| follows) {
+            Some(line) => line.push(shape_of),
+            None => lines.push(vec![shape_of]),
+        }
+        follows = !shape.ends_with([',', ';']);
+    }
+    lines
 }
 
 /// The help of a refusal, once each shape in it has been tried.
 fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
     let refusal = validate(&graph.0, options).expect_err("sizes are open").to_string();
-    let shapes = printed(&refusal);
-    for shape in &shapes {
-        let with = Options { shapes: vec![shape.clone()], ..Options::default() };
-        assert!(validate(&graph.0, &with).is_ok(), "{shape:?} does not work: {refusal}");
+    let lines = printed(&refusal);
+    for shapes in &lines {
+        let with = Options { shapes: shapes.clone(), ..Options::default() };
+        assert!(validate(&graph.0, &with).is_ok(), "{shapes:?} does not work: {refusal}");
     }
-    (refusal, shapes.len())
+    for rows in [1, 2].into_iter().filter(|rows| refusal.contains(&format!("--batch {rows},"))) {
+        assert!(validate(&graph.0, &batch(rows)).is_ok(), "the batch size {rows} does not work: {refusal}");
+    }
+    (refusal, lines.len())
 }
 
 /// Planes that a Reshape takes for one row of so many elements.
@@ -110,4 +128,73 @@ fn limits_of_integers_are_said() {
         assert!(!said(element, true).contains("counts as"), "{}", said(element, true));
     }
     assert!(!said(ElementType::I16, false).contains("counts as"));
+}
+
+/// Shapes of several inputs are printed side by side, and a batch without a name is found by the layer that reads it.
+#[test]
+fn hints_of_several_inputs_work_as_they_stand() {
+    use super::batch::recurrent;
+    for (steps_first, shape) in [(true, [5, -1]), (false, [-1, 5]), (false, [-1, -1]), (true, [-1, -1])] {
+        let (help, count) = tried_help(&recurrent(steps_first, shape, &[]), &Options::default());
+        assert!(count > 1 && help.contains(" --shape h=1,1,3"), "{help}");
+        assert!(shape[1] == shape[0] || help.contains("--batch 1,") && !help.contains("steps"), "{help}");
+        accepted(&recurrent(steps_first, shape, &[]), &batch(1));
+    }
+}
+
+/// An axis that is called steps, or that a layer reads as steps, is none of a batch.
+#[test]
+fn steps_in_front_are_found_by_name_and_by_layer() {
+    let valid = accepted(&recurrent_alone(true, -1), &Options::default());
+    assert!(valid.steps.is_some());
+    let mut named = Graph::default();
+    let x = named.parameter("x", &[-1, 3]);
+    let y = named.elementwise(Elementwise::Add, &[x, x]);
+    named.result("y", y);
+    let name = |name: &str| crate::model::AxisName { input: "x".to_owned(), axis: 0, name: name.to_owned() };
+    for (size, is_open) in [("steps", true), ("seq_len", true), ("T", true), ("batch", false), ("N", false)] {
+        named.0.axis_names = vec![name(size)];
+        assert_eq!(validate(&named.0, &Options::default()).is_ok(), is_open, "{size}");
+    }
+}
+
+/// A GRU without a state as input, of so many steps.
+fn recurrent_alone(steps_first: bool, steps: isize) -> Graph {
+    let mut graph = Graph::default();
+    let shape = if steps_first { [steps, 1, H as isize] } else { [1, steps, H as isize] };
+    let x = graph.parameter("x", &shape);
+    let order = graph.ints(&[1, 0, 2]);
+    let rows = if steps_first { graph.op(Op::Transpose, &[x, order]) } else { x };
+    let sizes = graph.op(Op::ShapeOf, &[rows]);
+    let (zero, one) = (graph.int(0), graph.ints(&[1]));
+    let time = graph.op(Op::Gather { batch_dims: 0 }, &[sizes, one, zero]);
+    let start = graph.constant(&[1, 1, H]);
+    let out = super::states::sequence(&mut graph, (GRU, FORWARD), rows, time, &[start]);
+    graph.result("y", out[0]);
+    graph
+}
+
+/// Of a model with fixed sizes the lines of an export open the axis of steps, whichever was asked for.
+#[test]
+fn an_export_opens_the_axis_of_steps() {
+    for steps_first in [false, true] {
+        let mut graph = recurrent_alone(steps_first, 10);
+        graph.0.producer = Some("pytorch".to_owned());
+        let time = usize::from(!steps_first);
+        for open in 0..3 {
+            let shape = (0..3).map(|axis| Some(1).filter(|_| axis != open)).collect();
+            let shape: Vec<Option<usize>> = shape;
+            let fixed = graph.0.values[0].shape.clone().unwrap_or_default();
+            let size = |(axis, size): (usize, Option<usize>)| match (size, &fixed[axis]) {
+                (Some(_), Dim::Fixed(size)) => Some(*size),
+                _ => None,
+            };
+            let shape = shape.into_iter().enumerate().map(size).collect();
+            let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+            let said = validate(&graph.0, &options).expect_err("a fixed size").to_string();
+            assert!(said.contains(&format!("{{{time}: torch.export.Dim(\"steps\")}}")), "{said}");
+            let counts = if open == 2 { "features" } else { "the rows of a batch" };
+            assert_eq!(said.contains(&format!("give the number of {counts}, which is fixed")), open != time, "{said}");
+        }
+    }
 }
