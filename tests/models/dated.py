@@ -1,19 +1,19 @@
-"""Compares what docs/reference/operations.md says of ONNX's operators with the definitions in the Python package onnx: the operator sets that change each operator, and which
+"""Compares what onnx_operators.json says of ONNX's operators with the definitions in the Python package onnx: the operator sets that change each operator, and which
 attributes and inputs came or went.
 
     pip install onnx
     python dated.py
 """
 import collections
+import json
 import os
-import re
 import sys
 
 import onnx
 
 import operators
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'reference', 'operations.md')
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'onnx_operators.json')
 
 
 # The first definition that is read, where that is not the first of all.
@@ -25,17 +25,9 @@ OF_RUNTIME = {'SimplifiedLayerNormalization': [1], 'LayerNormalization': [1]}
 
 def tables():
     """The operator sets of each operator, and the rows of what came or went: operator, part, first set that has it, first that has not."""
-    text = open(DOCUMENT).read()
-    text = text[text.index('## ONNX'):]
-    first, second = text.split('### ')
-    cells = lambda part: [[cell.strip() for cell in line.split('|')[1:-1]] for line in part.splitlines() if line.startswith('| ')][1:]
-    sets = {row[0]: [int(number) for number in row[1].split(',')] for row in cells(first) if '.' not in row[0]}
-    dated = set()
-    for part, since, until, of in cells(second):
-        for operator in of.split(', '):
-            dated.add((operator, part, int(since) if since else 1, int(until) if until else None))
-    oldest, newest = map(int, re.search(r'Operator sets (\d+) to (\d+)', first).groups())
-    return sets, dated, oldest, newest
+    table = json.load(open(TABLE))
+    sets = {name: numbers for name, numbers in table['operators'].items() if '.' not in name}
+    return sets, {tuple(row) for row in table['dated']}, table['oldest'], table['newest']
 
 
 def defined(schemas, oldest):

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cellc_tests::command::program;
-use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use tempfile::TempDir;
 
@@ -1752,108 +1751,4 @@ fn inspect_draws_a_picture_that_is_well_formed() {
     }
     place.cellc(arguments!["inspect", place.path("none.xml"), "--svg", "graph.svg"]).failed(1, &["none.xml"]);
     assert_eq!(place.files(), [""; 0]);
-}
-
-/// What docs/reference/options.md shows of a table is what is printed.
-#[test]
-fn inspect_says_what_the_options_show() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = fs::read_to_string(root.join("docs/reference/options.md")).unwrap();
-    let shown =
-        document.split("```").find_map(|block| block.strip_prefix("text\n").filter(|of| of.starts_with("kernel ")));
-    let shown = shown.expect("a table");
-    let done = Place::new().cellc(arguments!["inspect", root.join("examples/denoiser/model/model.xml")]).succeeded();
-    assert!(done.stdout.contains(shown), "{}", done.stdout);
-}
-
-/// A program of a document that says by which command its module was made.
-struct Shown {
-    language: String,
-    model: String,
-    printed: String,
-    /// What the document says that it prints.
-    promised: Option<String>,
-}
-
-/// Compiles and runs every such program of a document.
-fn programs_of(document: &str) -> Vec<Shown> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let document = fs::read_to_string(root.join(document)).unwrap();
-    let blocks: Vec<&str> = document.split("```").skip(1).step_by(2).collect();
-    let programs = blocks.iter().enumerate().filter_map(|(at, block)| {
-        let (language, text) = block.split_once('\n')?;
-        let command = text.lines().next()?.strip_prefix("// cellc ")?;
-        let promised = blocks.get(at + 1).and_then(|block| block.strip_prefix("text\n")).map(str::to_owned);
-        Some((language, command, text, promised))
-    });
-    let run = |(language, command, text, promised): (&str, &str, &str, Option<String>)| {
-        let place = Place::new();
-        // zsh wants quotes around a question mark
-        let command = command.replace('\'', "");
-        let (model, rest) = command.split_once(' ').unwrap();
-        place
-            .cellc(
-                [root.join(model).as_os_str()]
-                    .into_iter()
-                    .chain(rest.split(' ').map(|word| OsStr::new(word.trim_matches('\'')))),
-            )
-            .succeeded();
-        let module = rest.rsplit(' ').next().unwrap();
-        let compilers = match language {
-            "c" => {
-                fs::write(place.path("main.c"), text).unwrap();
-                vec![("cc", vec!["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "main.c", module, "-o", "main"])]
-            }
-            "cpp" => {
-                fs::write(place.path("main.cpp"), text).unwrap();
-                let cpp = vec!["-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "module.o", "-o", "main"];
-                vec![("cc", vec!["-std=c11", "-O1", "-c", module, "-o", "module.o"]), ("c++", cpp)]
-            }
-            _ => {
-                fs::write(place.path("main.rs"), text).unwrap();
-                vec![("rustc", vec!["--edition=2024", "-Dwarnings", "main.rs", "-o", "main"])]
-            }
-        };
-        for (compiler, arguments) in compilers {
-            let mut command = if compiler == "rustc" { driver::rustc() } else { Command::new(compiler) };
-            done(command.args(arguments).current_dir(place.path(""))).succeeded();
-        }
-        let printed = done(&mut Command::new(place.path("main"))).succeeded().stdout;
-        Shown { language: language.to_owned(), model: model.to_owned(), printed, promised }
-    };
-    programs.map(run).collect()
-}
-
-/// Every program of docs/generated-file.md prints the same number twice, in both ways that it shows.
-#[test]
-fn programs_of_the_interface() {
-    let programs = programs_of("docs/generated-file.md");
-    let mut printed: Vec<(String, String)> = Vec::new();
-    for program in &programs {
-        let [one, other] = program.printed.lines().collect::<Vec<_>>()[..] else { panic!("{}", program.printed) };
-        assert_eq!(one, other, "{}", program.model);
-        let value: f32 = one.parse().unwrap();
-        assert!(value != 0.0, "{}", program.model);
-        printed.push((program.model.clone(), format!("{value:.6}")));
-    }
-    assert_eq!(printed.len(), 6);
-    // the C of a model prints what its Rust does
-    assert_eq!((&printed[0], &printed[2]), (&printed[1], &printed[3]));
-}
-
-/// The programs of the README print what it says, or a number.
-#[test]
-fn programs_of_the_readme() {
-    let programs = programs_of("README.md");
-    let languages: Vec<&str> = programs.iter().map(|program| program.language.as_str()).collect();
-    assert_eq!(languages, ["rust,ignore", "cpp"]);
-    for program in &programs {
-        match &program.promised {
-            Some(promised) => assert_eq!(&program.printed, promised),
-            None => {
-                assert!(program.printed.trim().parse::<f32>().is_ok_and(|value| value != 0.0), "{}", program.printed)
-            }
-        }
-    }
-    assert!(programs[0].promised.is_some());
 }

@@ -1,157 +1,38 @@
 //! Documents that repeat what the code says.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use cellc::internals::front::keys::{Key, Macro};
-use cellc::internals::front::onnx;
-use cellc::internals::front::openvino::SUPPORTED;
 use cellc::internals::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
 use cellc_tests::corpus::{self, Case};
 
+use crate::reference_pages::{COMMANDS, Entry, entries, help};
+
 /// A file of the repository.
-fn file(name: &str) -> PathBuf {
+pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(file(name)).expect(name)
 }
 
 /// Compares a document with what it has to be, or writes it with `CELLC_BLESS=1`.
-fn compare(name: &str, text: &str) {
+pub(crate) fn compare(name: &str, text: &str) {
     if env::var_os("CELLC_BLESS").is_some() {
         fs::write(file(name), text).expect("a document can be written");
     }
     assert_eq!(read(name), text);
 }
 
-/// docs/reference/operations.md is made from the table by which the reader tells layers apart; `CELLC_BLESS=1` writes it anew.
-#[test]
-fn the_operations_are_those_of_the_reader() {
-    let mut text = String::from(
-        "# Operations that cellc reads\n\n\
-         A model with any other operation is refused by name: `cellc inspect` names all of them at once. *Constant* means known when compiling: a\n\
-         Const, an initializer, or computed from constants and shapes by these operations. *Computed when compiling* means that all inputs must be\n\
-         constant.\n\n\
-         This file is made from the tables of the readers by `CELLC_BLESS=1 cargo test -p cellc-tests --test all documents`, and the test fails where the\n\
-         two differ.\n\n\
-         ## OpenVINO\n\n\
-         | operation | operation sets | |\n|---|---|---|\n",
-    );
-    for row in SUPPORTED {
-        let _ = writeln!(text, "| {} | {} | {} |", row.name, row.sets.join(", "), row.what);
-    }
-    text += "\n## ONNX\n\nOperator sets 7 to 28. *Defined in* are the operator sets that change the definition: each holds until the next.\n\n\
-             | operator | defined in | |\n|---|---|---|\n";
-    let mut rows: Vec<_> = onnx::SUPPORTED.iter().collect();
-    rows.sort_by_key(|row| (row.domain, row.name));
-    for row in rows {
-        let domain = if row.domain.is_empty() { String::new() } else { format!("{}.", row.domain) };
-        let versions: Vec<String> = row.versions.iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "| {domain}{} | {} | {} |", row.name, versions.join(", "), row.what);
-    }
-    text += "\n### What some operator sets do not have\n\nA file that uses it all the same is refused. *Since* is the first operator set that has the attribute, input or output \
-             (with those behind it),\n*until* the first that no longer has it.\n\n| attribute, input or output | since | until | operators |\n|---|---|---|---|\n";
-    for onnx::Dated { part, since, until, operators } in onnx::DATED {
-        let part = match part {
-            onnx::Part::Attribute(name) => (*name).to_owned(),
-            onnx::Part::Input(place) => format!("input {place}"),
-            onnx::Part::Output(place) => format!("output {place}"),
-        };
-        let since = if *since > 1 { since.to_string() } else { String::new() };
-        let until = until.map(|until| until.to_string()).unwrap_or_default();
-        let _ = writeln!(text, "| {part} | {since} | {until} | {} |", operators.join(", "));
-    }
-    compare("docs/reference/operations.md", &text);
-}
-
-/// What the help of a command says of an option.
-#[derive(Clone, PartialEq)]
-struct Entry {
-    /// The heading that it is under.
-    heading: String,
-    /// As in `-o, --output <FILE>`.
-    option: String,
-    text: String,
-}
-
-/// The commands that take a model; the first has no name of its own.
-const COMMANDS: [&str; 5] = ["", "run", "check", "inspect", "bench"];
-
-/// What `cellc help` prints of a command.
-fn help(name: &str) -> String {
-    let output = Command::new(command::program()).arg("help").args((!name.is_empty()).then_some(name)).output();
-    String::from_utf8(output.expect("cellc starts").stdout).expect("UTF-8")
-}
-
-/// The options in a help text, but for `--help` and `--version`.
-fn entries(help: &str) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut heading = "";
-    for line in help.lines().filter(|line| !line.trim().is_empty()) {
-        let text = line.trim();
-        let indent = line.len() - line.trim_start().len();
-        if indent == 0 {
-            heading = text.strip_suffix(':').unwrap_or_default();
-        } else if heading.starts_with("Options") {
-            let text = text.replace('|', "\\|").replace('<', "&lt;");
-            if indent < 10 {
-                let option = line.trim().to_owned();
-                entries.push(Entry { heading: heading.to_owned(), option, text: String::new() });
-            } else if let Some(entry) = entries.last_mut() {
-                let value = text.strip_prefix("- ").and_then(|value| value.split_once(':'));
-                match value {
-                    Some((value, what)) => {
-                        let _ = write!(entry.text, "<br>`{value}`: {}", what.trim());
-                    }
-                    None => entry.text.extend([if entry.text.is_empty() { "" } else { "<br>" }, &text]),
-                }
-            }
-        }
-    }
-    entries.retain(|entry| !entry.option.ends_with("--help") && !entry.option.ends_with("--version"));
-    entries
-}
-
-/// The second part of docs/reference/options.md is what the command prints; `CELLC_BLESS=1` writes it anew.
-#[test]
-fn the_options_are_those_of_the_command() {
-    const HEADING: &str = "## All options\n";
-    let document = read("docs/reference/options.md");
-    let (by_hand, _) = document.split_once(HEADING).expect("options.md has a second part");
-    let mut text = format!(
-        "{by_hand}{HEADING}\nThis part is made from `cellc help` by\n\
-         `CELLC_BLESS=1 cargo test -p cellc-tests --test all documents`, and the test fails where the two differ.\n"
-    );
-    let of_commands = COMMANDS.map(|name| entries(&help(name)));
-    let common: Vec<Entry> =
-        of_commands[0].iter().filter(|entry| of_commands.iter().all(|other| other.contains(entry))).cloned().collect();
-    let mut table = |title: &str, entries: Vec<&Entry>| {
-        assert!(!entries.is_empty(), "{title}");
-        let _ = writeln!(text, "\n### {title}\n\n| option | |\n|---|---|");
-        for entry in entries {
-            let _ = writeln!(text, "| `{}` | {} |", entry.option, entry.text);
-        }
-    };
-    table("Every command that takes a model", common.iter().filter(|entry| entry.heading == "Options").collect());
-    let of_files = common.iter().filter(|entry| entry.heading != "Options");
-    table("Every command that takes a model: PyTorch's weights", of_files.collect());
-    for (name, entries) in COMMANDS.iter().zip(&of_commands) {
-        let title = format!("`{}`", format!("cellc {name}").trim_end());
-        table(&title, entries.iter().filter(|entry| !common.contains(entry)).collect());
-    }
-    compare("docs/reference/options.md", &text);
-}
-
 /// The options that documents speak of are the command's.
 #[test]
 fn documents_speak_of_options_that_exist() {
     let known: Vec<Entry> = COMMANDS.iter().flat_map(|name| entries(&help(name))).collect();
-    // of cargo, the bench, ovc and tests/machines/all
+    // of cargo, the bench, compilers, CMake, valgrind, ovc and tests/machines/all
     let others = [
         "--release",
         "--path",
@@ -163,6 +44,12 @@ fn documents_speak_of_options_that_exist() {
         "--locked",
         "--compress_to_fp16",
         "--specs",
+        "--no-entry",
+        "--export-dynamic",
+        "--build",
+        "--test-dir",
+        "--version",
+        "--tool",
     ];
     for name in of_users() {
         let document = read(&name);
@@ -178,7 +65,7 @@ fn documents_speak_of_options_that_exist() {
 #[test]
 fn the_readme_is_short() {
     let words = read("README.md").split_whitespace().count();
-    assert!(words <= 1600, "{words} words");
+    assert!(words <= 900, "{words} words");
 }
 
 /// Every Markdown file of the repository, sorted.
@@ -203,7 +90,7 @@ fn documents() -> Vec<String> {
 }
 
 /// README.md and the pages of the book, without the notebook.
-fn of_users() -> Vec<String> {
+pub(crate) fn of_users() -> Vec<String> {
     let is_page =
         |name: &String| name == "README.md" || name.starts_with("docs/") && !name.starts_with("docs/notebook/");
     documents().into_iter().filter(is_page).collect()
@@ -261,29 +148,30 @@ fn documents_name_files_that_exist() {
         for span in prose.split('`').skip(1).step_by(2).filter(is_source).filter(|span| !span.contains([' ', '*'])) {
             // as named from the document, the root or the crate; NAME and the like are anybody's
             let is_pattern = span.split(['/', '.']).any(|part| part.len() > 1 && part.chars().all(char::is_uppercase));
-            let places = [folder.join(span), file(span), file("cellc/src").join(span), file("tests/tests").join(span)];
-            assert!(is_pattern || places.iter().any(|place| place.exists()), "{name}: {span}");
+            let from = ["", "cellc/src", "tests/tests", "examples/service"].map(|start| file(start).join(span));
+            let places = from.into_iter().chain([folder.join(span)]);
+            assert!(is_pattern || places.into_iter().any(|place| place.exists()), "{name}: {span}");
         }
     }
 }
 
-/// The lines of generated code that the README shows are generated code, but for the indentation.
+/// The lines of generated code in the quick start are generated code, except for the indentation.
 #[test]
-fn the_readme_shows_generated_code() {
+fn the_quick_start_shows_generated_code() {
     let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
-    let readme = read("README.md");
-    let mut shown = readme.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
+    let page = read("docs/quick-start.md");
+    let mut shown = page.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
     let shown = shown.find(|block| block.starts_with("let h_k")).expect("generated code");
     let model = file("tests/corpus/gru_cell_128_fp16/model.xml");
     let output = Command::new(command::program()).arg(model).args(["-o", "-"]).output().expect("cellc starts");
     assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
 }
 
-/// The picture of the README, and the text that stands in for it, have the ratios of the run that benches/README.md
-/// shows; the bars are as long as the ratios say.
+/// The picture of the README, and the text that stands in for it, have the ratios of the run that
+/// the notebook shows; the bars are as long as the ratios say.
 #[test]
 fn the_picture_shows_what_was_measured() {
-    let (picture, benches) = (read("benches/step-of-a-gru.svg"), read("benches/README.md"));
+    let (picture, benches) = (read("benches/step-of-a-gru.svg"), read("docs/notebook/2026-11-22-zen4.md"));
     let (_, run) =
         benches.split_once("GRU, linear_before_reset, sigmoid and tanh, 16 inputs, 128 units;").expect("a run");
     let (run, _) = run.split_once("\n\n").expect("more than one run");
@@ -364,7 +252,7 @@ fn keys_are_listed() {
         }
     }
     let mut of_files: Vec<_> = Key::of_files().map(|key| format!("cellc.{}", key.name_in_files())).collect();
-    let mut in_table = listed(&read("docs/reference/options.md"), "cellc.");
+    let mut in_table = listed(&read("docs/reference/formats.md"), "cellc.");
     of_files.sort();
     in_table.sort();
     assert_eq!(in_table, of_files);

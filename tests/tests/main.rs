@@ -2,6 +2,7 @@
 
 mod amplifiers;
 mod architectures;
+mod book;
 mod c;
 mod cli;
 mod common_interface;
@@ -25,6 +26,7 @@ mod packages;
 mod proofs;
 mod random_models;
 mod reference;
+mod reference_pages;
 mod stages;
 mod states;
 mod steps;
