@@ -25,25 +25,35 @@ fn compare_part(page: &str, text: &str) {
     compare(page, &format!("{before}{BEGIN}\n{text}\n\n{END}{after}"));
 }
 
-/// The operations of OpenVINO as the specification names them, `MaxPool-1, -8, -14`.
+/// An operation of OpenVINO as the specification names it, `MaxPool-1/-8/-14`.
 fn with_sets(name: &str, sets: &[&str]) -> String {
     let numbers: Vec<&str> = sets.iter().filter_map(|set| set.strip_prefix("opset")).collect();
-    if numbers.is_empty() { name.to_owned() } else { format!("{name}-{}", numbers.join(", -")) }
+    if numbers.is_empty() { name.to_owned() } else { format!("{name}-{}", numbers.join("/-")) }
+}
+
+/// A line for each operation; operations with one remark share a line, at the place of the first.
+fn lines(rows: Vec<(String, &str)>) -> String {
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, remark) in rows {
+        match lines.iter_mut().find(|(other, _)| *other == remark) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((remark, vec![name])),
+        }
+    }
+    lines.iter().map(|(remark, names)| format!("* {}: {remark}\n", names.join(", "))).collect()
 }
 
 #[test]
 fn operations() {
-    let mut text = String::from("## OpenVINO\n\n");
-    for row in SUPPORTED {
-        let _ = writeln!(text, "* {}: {}", with_sets(row.name, row.sets), row.what);
-    }
-    text += "\n## ONNX\n\n";
+    let rows = SUPPORTED.iter().map(|row| (with_sets(row.name, row.sets), row.what)).collect();
+    let mut text = format!("## OpenVINO\n\n{}", lines(rows));
     let mut rows: Vec<_> = onnx::SUPPORTED.iter().collect();
     rows.sort_by_key(|row| (row.domain, row.name));
-    for row in rows {
+    let named = |row: &&onnx::Supported| {
         let domain = if row.domain.is_empty() { String::new() } else { format!("{}.", row.domain) };
-        let _ = writeln!(text, "* {domain}{}: {}", row.name, row.what);
-    }
+        (format!("{domain}{}", row.name), row.what)
+    };
+    let _ = write!(text, "\n## ONNX\n\n{}", lines(rows.iter().map(named).collect()));
     compare_part("docs/reference/operations.md", text.trim_end());
 }
 
@@ -128,6 +138,10 @@ pub(crate) fn entries(help: &str) -> Vec<Entry> {
     }
     entries.retain(|entry| !entry.option.ends_with("--help") && !entry.option.ends_with("--version"));
     for entry in &mut entries {
+        // the page of the targets lists these
+        if let ("--isa" | "--target", Some((text, _))) = (entry.name(), entry.text.split_once(" [possible values")) {
+            entry.text = text.to_owned();
+        }
         entry.text = entry.text.trim_end_matches(';').replace("Possible values: ", "").replace("; [", " [");
     }
     entries
