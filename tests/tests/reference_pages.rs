@@ -165,7 +165,11 @@ fn options() {
     let mut group = |title: &str, wanted: &dyn Fn(&[usize]) -> bool, says_commands: bool| {
         let _ = writeln!(text, "## {title}\n");
         for (entry, commands) in listed.iter().filter(|(_, commands)| wanted(commands)) {
-            let names: Vec<String> = commands.iter().map(|&command| called(COMMANDS[command])).collect();
+            let names: Vec<&str> = commands
+                .iter()
+                .map(|&command| COMMANDS[command])
+                .map(|name| if name.is_empty() { "cellc" } else { name })
+                .collect();
             let of = if says_commands { format!(" ({})", names.join(", ")) } else { String::new() };
             let _ = writeln!(text, "* `{}`{of}: {}", entry.option, entry.text);
         }
