@@ -436,6 +436,15 @@ fn a_file_that_cellc_did_not_write_stays() {
     }
     fs::write(place.path("mine.c.weights.bin"), "int mine;\n").unwrap();
     refused("mine.c.weights.bin", arguments![gru, "-o", "mine.c", "--weights-as", "file"]);
+    // weights that cellc wrote, of a source that is gone, are replaced
+    let with_weights = arguments![gru, "-o", "net.c", "--weights-as", "file"];
+    let again = arguments![gru, "-o", "net.c", "--weights-as", "file", "--weight-format", "f16"];
+    for arguments in [&with_weights, &again] {
+        place.cellc(arguments).succeeded();
+        fs::remove_file(place.path("net.c")).unwrap();
+        fs::remove_file(place.path("net.h")).unwrap();
+    }
+    assert_eq!(place.files(), ["net.c.weights.bin"]);
     // all that was written together is replaced together
     for format in ["f32", "f16"] {
         let arguments = arguments![gru, "-o", "net.c", "--weights-as", "file", "--weight-format", format];

@@ -35,6 +35,8 @@ pub use files::OutputFile;
 pub(crate) use files::files;
 use names::{Field, Interface};
 use text::FORMATTED;
+#[cfg(feature = "builder")]
+pub(crate) use weights::is_weights_file;
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "builder")]
 use std::fmt::Write;
+#[cfg(feature = "builder")]
+use std::path::Path;
 
 #[cfg(feature = "builder")]
 use sha2::{Digest, Sha256};
@@ -9,6 +11,8 @@ use sha2::{Digest, Sha256};
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use super::rust::WEIGHTS;
+#[cfg(feature = "builder")]
+use crate::front::bounded;
 #[cfg(feature = "builder")]
 use crate::options::Language;
 
@@ -103,7 +107,19 @@ pub(super) fn weights_file(stem: &str, language: Language) -> String {
         Language::Rust => "rs",
         Language::C => "c",
     };
-    format!("{stem}.{source}.weights.bin")
+    format!("{stem}.{source}{WEIGHTS_FILE}")
+}
+
+/// End of the name of every file of packed weights.
+#[cfg(feature = "builder")]
+const WEIGHTS_FILE: &str = ".weights.bin";
+
+/// True if cellc wrote a file of packed weights: its name ends as such names do, and its bytes end with
+/// the hash of those before.
+#[cfg(feature = "builder")]
+pub(crate) fn is_weights_file(path: &Path) -> bool {
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(WEIGHTS_FILE));
+    named && bounded::read(path, &bounded::WEIGHTS).is_ok_and(|file| Tail::ends(&file))
 }
 
 /// The bytes behind the weights in their file, by which a source knows the file that belongs to it.
@@ -139,6 +155,23 @@ impl Tail {
         file.extend_from_slice(&self.hash.to_be_bytes());
         file.resize(weights.len() + self.len, 0);
         file
+    }
+
+    /// True if a file is weights and their tail, in either language.
+    pub(super) fn ends(file: &[u8]) -> bool {
+        let zeros = file.iter().rev().take_while(|&&byte| byte == 0).count();
+        // The hash may itself end in zeros.
+        let ends = (file.len() - zeros..=file.len()).take(17).filter(|&end| end >= 16);
+        let mut hashed = 0;
+        let mut digest = Sha256::new();
+        ends.into_iter().any(|end| {
+            let weights = end - 16;
+            digest.update(&file[hashed..weights]);
+            hashed = weights;
+            let digest = digest.clone().finalize();
+            let for_c = usize::from(u16::from_be_bytes([digest[30], digest[31]]));
+            digest[..16] == file[weights..end] && [0, for_c].contains(&(file.len() - end))
+        })
     }
 }
 
@@ -180,6 +213,21 @@ mod tests {
             let [a, b] = [one, other].map(|weights| Tail::of(&weights, language).file(&weights));
             assert!(a.starts_with(&one) && a[8..24] != b[8..24]);
             assert_eq!(a.len() == b.len(), language == Language::Rust);
+            // each weight counts, and each byte of the tail
+            for file in [a, b] {
+                assert!(Tail::ends(&file) && !Tail::ends(&file[1..]) && !Tail::ends(&[&file[..], &[0]].concat()));
+                assert!(!Tail::ends(&file[..file.len() - 1]) && !Tail::ends(&[&[1], &file[1..], &[1]].concat()));
+            }
+        }
+        for length in 0..40 {
+            assert!(!Tail::ends(&vec![0; length]) && !Tail::ends(&vec![7; length]), "{length}");
+        }
+        // Of these weights, the first half of the hash ends in a zero.
+        let numbers = (0u32..).map(u32::to_le_bytes);
+        let weights = numbers.map(|bytes| bytes.to_vec()).find(|bytes| Sha256::digest(bytes)[15] == 0);
+        let weights = weights.expect("one hash of 256 ends so");
+        for language in [Language::Rust, Language::C] {
+            assert!(Tail::ends(&Tail::of(&weights, language).file(&weights)));
         }
         let text = included(&one, "gru.rs.weights.bin");
         let file: syn::Expr = syn::parse_str(&text).expect("an expression");

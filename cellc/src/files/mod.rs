@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::emit::INTERFACE;
+use crate::emit::{INTERFACE, is_weights_file};
 use crate::front::bounded::{self, Limit};
 use crate::temporary::{self, Unfinished};
 pub use place::Place;
@@ -111,7 +111,8 @@ pub fn is_foreign(path: &Path) -> Option<bool> {
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(MOST_OF_COMMENT).read_to_end(&mut start));
     // what cannot be read is reported when it cannot be replaced
-    (length > 0 && read.is_ok()).then(|| !start.windows(WRITTEN_BY.len()).any(|words| words == WRITTEN_BY))
+    let is_source = || start.windows(WRITTEN_BY.len()).any(|words| words == WRITTEN_BY);
+    (length > 0 && read.is_ok()).then(|| !is_source() && !is_weights_file(path))
 }
 
 /// Whether a regular file exists and has these bytes.
