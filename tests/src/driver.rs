@@ -14,7 +14,7 @@ use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables}
 use cellc::internals::kernel::Element;
 
 use crate::emulated_amx;
-use crate::skipped::{skip, works};
+use crate::skipped::{has, skip, works};
 use crate::subject::{Subject, Values, Way, bits};
 
 /// Runs a command to its end.
@@ -189,22 +189,28 @@ fn numbers(subject: &Subject, parameters: &[Vec<f32>]) -> Vec<Numbers> {
     parameters.iter().enumerate().map(one).collect()
 }
 
-/// The symbols that an object leaves to others.
+/// The symbols that an object leaves to others; `None` where no nm works, and the test is skipped.
 ///
 /// # Panics
 /// If nm cannot read it.
-pub fn undefined(folder: &Path, object: &str) -> Vec<String> {
+pub fn undefined(folder: &Path, object: &str) -> Option<Vec<String>> {
+    if !has("nm") {
+        return None;
+    }
     let output = Command::new("nm").args(["-u", object]).current_dir(folder).output().expect("nm starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let listing = String::from_utf8(output.stdout).expect("nm prints ASCII");
-    listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect()
+    Some(listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect())
 }
 
-/// The symbols of an object that are neither its own nor one of the three that compilers themselves call.
+/// The symbols of an object that are neither its own nor one of the three that compilers themselves
+/// call; `None` where no nm works, and the test is skipped.
 ///
 /// # Panics
 /// If nm cannot read it.
-pub fn foreign(folder: &Path, object: &str) -> Vec<String> {
+pub fn foreign(folder: &Path, object: &str) -> Option<Vec<String>> {
     let own = ["memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"];
-    undefined(folder, object).into_iter().filter(|symbol| !own.contains(&symbol.as_str())).collect()
+    let mut symbols = undefined(folder, object)?;
+    symbols.retain(|symbol| !own.contains(&symbol.as_str()));
+    Some(symbols)
 }

@@ -11,6 +11,7 @@ use cellc::internals::arch::{AMX, AVX512_VNNI};
 use cellc::internals::harness::Toolchain;
 
 use crate::driver::{isas_of_machine, run};
+use crate::skipped::has;
 use crate::subject::Subject;
 
 /// What generated C asks of the processor, of the operating system and of Linux, and what is asked instead.
@@ -28,7 +29,8 @@ const IN_RUST: [[&str; 2]; 3] = [
 pub fn stands_in() -> bool {
     let machine = isas_of_machine();
     let runs = cfg!(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"));
-    runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name)
+    // in Rust, too, cc compiles the emulation
+    runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name) && has("cc")
 }
 
 /// Tells the subjects, whose files are in the folder, that there are tiles; and what links their programs with the emulation.

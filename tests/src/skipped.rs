@@ -43,12 +43,17 @@ pub enum Far {
 /// True if a compiler with these flags gets so far with `program`, in C, or in C++ where its name says
 /// that.
 pub fn compiler_works(compiler: &str, flags: &[&str], program: &str, far: Far) -> bool {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = env::temp_dir().join(format!("cellc-tests-{}-{count}", std::process::id()));
+    let folder = folder();
     let built = fs::create_dir_all(&folder).is_ok() && build(&folder, compiler, flags, program, far);
     _ = fs::remove_dir_all(&folder);
     built
+}
+
+/// The path of a folder that no other question uses.
+fn folder() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    env::temp_dir().join(format!("cellc-tests-{}-{count}", std::process::id()))
 }
 
 fn build(folder: &Path, compiler: &str, flags: &[&str], program: &str, far: Far) -> bool {
@@ -92,9 +97,71 @@ fn probe(tool: &str) -> bool {
         "make" => with(&["--silent", "--eval", "all:;@true", "-f", "/dev/null"]),
         "cmake" => with(&["-E", "true"]),
         "node" => with(&["-e", "0"]),
-        "nm" => with(&["-g", "/proc/self/exe"]) || with(&["--version"]),
+        "python3" => with(&["-c", "0"]),
+        "cbmc" => with_file("one.c", ONE_LINE.as_bytes(), |file| succeeds(Command::new(tool).arg(file))),
+        "nm" | "objdump" | "size" => reads_objects(tool),
+        _ if name.ends_with("-size") => reads_objects_of(tool),
+        _ if name.starts_with("llvm-size") => reads_objects(tool),
+        _ if name.starts_with("wasm-ld") => links_wasm(tool),
+        _ if name.starts_with("qemu-system-") => quits(tool),
+        // these run programs of other machines: `Machine::is_here` runs one
         _ => with(&["--version"]),
     }
+}
+
+/// True if `ask` says so of a file with these bytes, which is removed afterwards.
+fn with_file(name: &str, bytes: &[u8], ask: impl Fn(&Path) -> bool) -> bool {
+    let folder = folder();
+    let file = folder.join(name);
+    let said = fs::create_dir_all(&folder).is_ok() && fs::write(&file, bytes).is_ok() && ask(&file);
+    _ = fs::remove_dir_all(&folder);
+    said
+}
+
+/// True if a tool finds its way in an object of the Rust compiler.
+fn reads_objects(tool: &str) -> bool {
+    with_file("one.rs", b"#![no_std]\n#[no_mangle]\npub extern \"C\" fn one() {}\n", |source| {
+        let object = source.with_extension("o");
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        rustc.args(["--crate-type=lib", "--emit=obj", "-o"]).arg(&object).arg(source);
+        let arguments: &[&str] = if tool.ends_with("objdump") { &["-h"] } else { &[] };
+        succeeds(&mut rustc) && succeeds(Command::new(tool).args(arguments).arg(&object))
+    })
+}
+
+/// True if a tool reads the object of a compiler for the same machine: `arm-none-eabi-size` what
+/// `arm-none-eabi-gcc` made.
+fn reads_objects_of(size: &str) -> bool {
+    let compiler = size.replace("-size", "-gcc");
+    with_file("one.c", b"int one(void) { return 1; }\n", |source| {
+        let object = source.with_extension("o");
+        succeeds(Command::new(&compiler).arg("-c").arg(source).arg("-o").arg(&object))
+            && succeeds(Command::new(size).arg("-A").arg(&object))
+    })
+}
+
+/// True if clang of the same version makes an object for WebAssembly and the linker takes it.
+fn links_wasm(linker: &str) -> bool {
+    let clang = linker.replace("wasm-ld", "clang");
+    with_file("one.c", b"int one(void) { return 1; }\n", |source| {
+        let (object, program) = (source.with_extension("o"), source.with_extension("wasm"));
+        let mut compile = Command::new(&clang);
+        compile.args(["--target=wasm32", "-c"]).arg(source).arg("-o").arg(&object);
+        let mut link = Command::new(linker);
+        link.args(["--no-entry", "--export-all"]).arg(&object).arg("-o").arg(program);
+        succeeds(&mut compile) && succeeds(&mut link)
+    })
+}
+
+/// True if an emulator of a whole machine starts, takes a command, and ends.
+fn quits(emulator: &str) -> bool {
+    with_file("commands", b"quit\n", |commands| {
+        let mut command = Command::new(emulator);
+        command.args(["-M", "none", "-display", "none", "-monitor", "stdio"]);
+        let commands = fs::File::open(commands).expect("the file was written");
+        command.stdin(commands).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
 }
 
 /// True if a tool that the test needs works; if not, the test is skipped.
@@ -104,11 +171,15 @@ fn probe(tool: &str) -> bool {
 pub fn has(tool: &str) -> bool {
     let found = works(tool);
     if !found {
-        let required = INSTALLED_BY_CI.contains(&tool) && env::var_os("CI").is_some();
-        assert!(!required, "{tool} does not work: .ci/run installs it");
+        assert!(!is_required(tool), "{tool} does not work: .ci/run installs it");
         skip(&format!("no {tool} that works"));
     }
     found
+}
+
+/// True if `.ci/run` installs a tool and runs this test.
+pub fn is_required(tool: &str) -> bool {
+    INSTALLED_BY_CI.contains(&tool) && env::var_os("CI").is_some()
 }
 
 /// Says what this machine lacks, so that the test that calls this leaves something out: to the user, who sees it where the test passes too,
@@ -125,11 +196,17 @@ pub fn skip(lacking: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Far, INSTALLED_BY_CI, ONE_LINE, compiler_works, has, works};
+    use std::fs;
+    use std::path::Path;
+
+    use super::{Far, INSTALLED_BY_CI, ONE_LINE, compiler_works, has, reads_objects_of, works};
 
     #[test]
     fn a_tool_is_found_or_skipped() {
         assert!(has("rustc") && !works("no-such-tool-at-all"));
+        // a name is not enough: these start, and do not do what is asked of them
+        let names = ["no-such-wasm-ld", "no-such-qemu-system-arm", "no-such-size"];
+        assert!(names.iter().all(|name| !works(name)) && !reads_objects_of("no-such-size"));
         assert!(!has("no-such-tool-at-all"), "it is skipped");
     }
 
@@ -142,6 +219,35 @@ mod tests {
         assert!(compiles(&library, Far::Compiled) && !compiles(&library, Far::Linked));
         assert!(!compiler_works("gcc", &[], "int main(void) { return 1; }", Far::Run));
         assert!(!compiler_works("gcc", &[], "#include <no_such_header.h>", Far::Compiled));
+    }
+
+    /// Whatever a test starts by a literal name, its file asks for.
+    #[test]
+    fn tools_are_asked_for_where_they_are_started() {
+        // POSIX has the first two; cargo brings the others.
+        let known = ["sh", "kill", "rustc", "cargo"];
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut folders = vec![root.join("src"), root.join("tests")];
+        let mut asked_for = 0;
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let Ok(text) = fs::read_to_string(&path) else { continue };
+                let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+                for started in text.split("Command::new(\"").skip(1).filter(|_| is_rust) {
+                    let tool = started.split('"').next().unwrap();
+                    let asked = ["has", "works"].iter().any(|ask| text.contains(&format!("{ask}(\"{tool}\")")));
+                    let listed = text.contains("all(has)") && text.matches(&format!("\"{tool}\"")).count() > 1;
+                    let own = text.contains(&format!("fn has_{tool}")) || text.contains("has_numpy(\"python3\")");
+                    assert!(known.contains(&tool) || asked || listed || own, "{}: {tool}", path.display());
+                    asked_for += usize::from(!known.contains(&tool));
+                }
+            }
+        }
+        assert!(asked_for > 5);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use cellc_tests::command::program;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
+use cellc_tests::skipped::{has, skip};
 use tempfile::TempDir;
 
 /// What one run of the command did.
@@ -231,6 +232,9 @@ fn mixed_files_do_not_compile() {
     fs::write(&weights, bytes).unwrap();
     rustc().failed(1, &["the file holds other weights than those of this source"]);
 
+    if !has("cc") {
+        return;
+    }
     compile(&one, "net.c", &[]);
     let header = fs::read(place.path("net.h")).unwrap();
     compile(&other, "net.c", &[]);
@@ -535,6 +539,9 @@ fn standard_output_holds_one_file() {
     // The C source and its header as one translation unit.
     let c = place.cellc(arguments![gru, "-o", "-", "--emit=c"]).succeeded().stdout;
     fs::write(place.path("all.c"), c).unwrap();
+    if !has("cc") {
+        return;
+    }
     let mut cc = Command::new("cc");
     done(cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "all.c"]).current_dir(place.0.path())).succeeded();
 }
@@ -553,9 +560,12 @@ fn models_share_the_file_of_their_interface() {
     compile("gru_cell_lbr1", "other.c").succeeded();
     assert_eq!(fs::metadata(&shared).unwrap().modified().unwrap(), time);
     assert_eq!(place.files(), ["include", "one.c", "one.h", "other.c", "other.h"]);
-    let mut cc = Command::new("cc");
-    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-c", "one.c", "other.c"]);
-    done(cc.current_dir(place.0.path())).succeeded();
+    if has("cc") {
+        let mut cc = Command::new("cc");
+        cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-c", "one.c", "other.c"]);
+        done(cc.current_dir(place.0.path())).succeeded();
+        ["one.o", "other.o"].map(|name| fs::remove_file(place.path(name)).unwrap());
+    }
 
     // whatever else is there stays there
     fs::write(&shared, text + "\n").unwrap();
@@ -563,7 +573,7 @@ fn models_share_the_file_of_their_interface() {
     place
         .cellc(arguments![model("gru_cell_min"), "-o", "net.rs", "--interface=i.h"])
         .failed(1, &["generate C, or use the trait"]);
-    assert_eq!(place.files(), ["include", "one.c", "one.h", "one.o", "other.c", "other.h", "other.o"]);
+    assert_eq!(place.files(), ["include", "one.c", "one.h", "other.c", "other.h"]);
 }
 
 #[test]
@@ -651,7 +661,7 @@ fn any_file_name_will_do() {
     // Names that would end a string or a line of the source that includes the weights.
     let odd = "two words\n\"quoted\" \\ \u{202e}ünï";
     named(odd);
-    for (compiler, extension) in [("rustc", "rs"), ("cc", "c")] {
+    for (compiler, extension) in [("rustc", "rs"), ("cc", "c")].into_iter().filter(|(compiler, _)| has(compiler)) {
         let source = format!("{odd}.{extension}");
         place.cellc([&format!("{odd}.xml"), "-o", &source, "--weights-as=file", "--name=odd"]).succeeded();
         let flags: &[_] = if compiler == "cc" { &["-c"] } else { &["--crate-type=lib", "--crate-name=odd"] };
@@ -920,7 +930,9 @@ fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
     let script = said.split("<<'END'\n").nth(1).and_then(|rest| rest.split("END\n").next()).unwrap();
     let has_numpy =
         |python: &str| Command::new(python).args(["-c", "import numpy"]).output().is_ok_and(|o| o.status.success());
-    if has_numpy("python3") {
+    if !has_numpy("python3") {
+        skip("no python3 with numpy");
+    } else {
         let status = Command::new("python3").args(["-c", script]).current_dir(place.path("")).status().unwrap();
         assert!(status.success());
         run(&["--inputs=steps"]).succeeded();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc_tests::command;
+use cellc_tests::machines::CORTEX_M4F;
 use cellc_tests::skipped::{has, skip};
 
 fn output_of(package: &str) -> String {
@@ -106,6 +107,9 @@ fn make(folder: &Path, goal: &str, arguments: &[&str]) -> (String, String) {
 /// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
 #[test]
 fn c_project() {
+    if !has("make") || !has("cc") {
+        return;
+    }
     let folder = copy("c", &["Makefile", "main.c", "model/gru.xml", "model/gru.bin"]);
     let (text, said) = make_run(&folder, &[]);
     assert!(said.contains("instruction set: "), "{said}");
@@ -131,7 +135,7 @@ fn c_project() {
 /// The plug-in, built and run by its own script with every compiler that this machine has.
 #[test]
 fn plugin() {
-    if !has("cmake") || !has("make") {
+    if !["cmake", "make", "cc", "c++"].into_iter().all(has) {
         return;
     }
     let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-plugin");
@@ -161,7 +165,7 @@ fn plugin() {
 /// An amplifier in WebAssembly: in node, and in Chromium where it is installed.
 #[test]
 fn wasm() {
-    if !has("clang-19") || !has("wasm-ld-19") || !has("node") || !has("make") {
+    if !["clang-19", "wasm-ld-19", "node", "make", "cc"].into_iter().all(has) {
         return;
     }
     let names = ["Makefile", "amplifier.c", "native.c", "libc/string.h", "network.mjs", "worklet.mjs", "page.mjs"];
@@ -181,7 +185,7 @@ fn wasm() {
 /// The same network on a Cortex-M4F.
 #[test]
 fn cortex_m() {
-    if !has("arm-none-eabi-gcc") || !has("qemu-system-arm") {
+    if !has("make") || !CORTEX_M4F.is_here() {
         return;
     }
     let folder = copy("cortex-m", &["Makefile", "board.c", "board.h", "board.ld", "main.c", "compare.c"]);

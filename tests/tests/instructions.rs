@@ -352,7 +352,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
 #[test]
 fn no_machine_takes_more_than_is_kept() {
     let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
-    for machine in COUNTED.into_iter().chain([&AARCH64_DOTPROD, &CORTEX_M3]).filter(|machine| machine.is_here()) {
+    for machine in COUNTED.into_iter().chain([&AARCH64_DOTPROD, &CORTEX_M3]).filter(|machine| machine.counts_here()) {
         found.entry(machine.compiler_version()).or_default().extend(costs(machine));
     }
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
@@ -463,7 +463,7 @@ fn estimates_are_near_what_is_counted() {
                 Some(_) => {}
             }
         }
-        if machine.is_here() {
+        if machine.counts_here() {
             let again: Vec<_> =
                 trials.into_iter().filter(|trial| AGAIN.contains(&trial.subject.name.as_str())).collect();
             assert_eq!(again.len(), AGAIN.len());
@@ -478,7 +478,7 @@ fn estimates_are_near_what_is_counted() {
 #[ignore = "by hand, where code has changed: some minutes"]
 fn the_corpus_on_machines() {
     let mut found: BTreeMap<String, Vec<(String, u64)>> = BTreeMap::new();
-    for machine in estimated_machines().filter(|machine| machine.is_here()) {
+    for machine in estimated_machines().filter(|machine| machine.counts_here()) {
         let (mut trials, others) = (corpus_of(machine), other_formats(machine));
         let kept = trials.len() + if is_counted(machine) { 0 } else { others.len() };
         trials.extend(others);

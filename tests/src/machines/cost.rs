@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Machine, Trial, Written, support};
 use crate::driver::run;
+use crate::skipped::{has, is_required, skip};
 
 /// The steps that are counted. Even, since some kernels alternate between two orders.
 pub(super) const STEPS: u64 = 16;
@@ -69,15 +71,45 @@ impl Machine {
         trials.iter().enumerate().map(cost).collect()
     }
 
+    /// True if a program for this machine runs and its instructions and bytes can be counted; if not,
+    /// the test is skipped. Asked once.
+    pub fn counts_here(&self) -> bool {
+        static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
+        if !self.is_here() || !["gcc", self.size].into_iter().all(has) {
+            return false;
+        }
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        let works = *asked.entry(self.name).or_insert_with(|| self.runs_counted());
+        drop(asked);
+        if !works {
+            assert!(!is_required(self.emulator[0]), "{} takes no plugin that counts", self.emulator[0]);
+            skip(&format!("no {} that takes a plugin", self.emulator[0]));
+        }
+        works
+    }
+
+    /// True if the emulator, where it is QEMU, runs a program with the plugin that counts.
+    fn runs_counted(&self) -> bool {
+        if !self.emulator[0].starts_with("qemu-") {
+            return true;
+        }
+        let folder = std::env::temp_dir().join(format!("cellc-tests-{}-{}-count", std::process::id(), self.name));
+        let (counts, plugin) = (folder.join("counts.txt"), folder.join("count.so"));
+        let argument = format!("{},to={}", plugin.display(), counts.display());
+        let works = fs::create_dir_all(&folder).is_ok()
+            && plugin_compiler(&plugin).output().is_ok_and(|output| output.status.success())
+            && self.runs_a_program(&["-plugin", &argument]);
+        _ = fs::remove_dir_all(&folder);
+        works
+    }
+
     /// What QEMU counts of a program; nothing where there is another emulator.
     fn counts(&self, folder: &Path, program: &Path) -> Vec<u64> {
         if !self.emulator[0].starts_with("qemu-") {
             return Vec::new();
         }
         let (counts, plugin) = (folder.join("counts.txt"), folder.join("count.so"));
-        let mut compiler = Command::new("gcc");
-        compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]).arg(support().join("count.c"));
-        run(compiler.arg("-o").arg(&plugin));
+        run(&mut plugin_compiler(&plugin));
         let plugin = format!("{},to={}", plugin.display(), counts.display());
         self.run(program, &["-plugin", &plugin]);
         let counts = fs::read_to_string(counts).expect("the plugin has counted");
@@ -104,6 +136,14 @@ impl Machine {
             .filter(|line| (line.starts_with(".text") || line.starts_with("CODE")) && line.contains(named));
         text.map(|line| line.split_whitespace().nth(1).expect("a size").parse::<u64>().expect("a number")).sum()
     }
+}
+
+/// The command that compiles the plugin of QEMU that counts instructions.
+fn plugin_compiler(plugin: &Path) -> Command {
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]).arg(support().join("count.c"));
+    compiler.arg("-o").arg(plugin);
+    compiler
 }
 
 /// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su` says.

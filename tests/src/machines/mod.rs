@@ -18,7 +18,7 @@ use cellc::{Options, WeightFormat};
 
 use crate::corpus::{self, Case};
 use crate::driver::{run_all, write_files};
-use crate::skipped::{has, skip};
+use crate::skipped::{has, is_required, skip};
 use crate::subject::{Subject, bits};
 
 pub use cost::Cost;
@@ -109,20 +109,23 @@ impl Machine {
     /// test is skipped. Asked once.
     pub fn is_here(&self) -> bool {
         static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
-        if ![self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]].into_iter().all(has) {
+        let tools = [self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]];
+        if !tools.into_iter().all(has) {
             return false;
         }
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
-        let works = *asked.entry(self.name).or_insert_with(|| self.runs_a_program());
+        let works = *asked.entry(self.name).or_insert_with(|| self.runs_a_program(&[]));
         drop(asked);
         if !works {
+            let of_ci = tools.into_iter().all(|tool| tool == "rustc" || is_required(tool));
+            assert!(!of_ci, "no program for {} can be made and run: .ci/run installs what it needs", self.name);
             skip(&format!("no program for {} can be made and run", self.name));
         }
         works
     }
 
-    /// Makes a program without trials, and runs it.
-    fn runs_a_program(&self) -> bool {
+    /// Makes a program without trials, and runs it; the emulator takes `arguments` besides.
+    fn runs_a_program(&self, arguments: &[&str]) -> bool {
         let folder = std::env::temp_dir().join(format!("cellc-tests-{}-{}", std::process::id(), self.name));
         if fs::create_dir_all(&folder).is_err() {
             return false;
@@ -134,7 +137,7 @@ impl Machine {
             output.is_ok_and(|output| output.status.success())
         };
         let mut all = commands.into_iter().flatten();
-        let works = all.all(|mut command| quiet(&mut command)) && quiet(&mut self.started(&program, &[]));
+        let works = all.all(|mut command| quiet(&mut command)) && quiet(&mut self.started(&program, arguments));
         _ = fs::remove_dir_all(&folder);
         works
     }

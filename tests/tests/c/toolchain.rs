@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 pub(crate) use cellc_tests::driver::{PLAIN, foreign, undefined};
-use cellc_tests::skipped::{skip, works};
+use cellc_tests::skipped::{has, skip, works};
 
 /// What every generated file must compile with.
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
@@ -35,9 +35,14 @@ pub(crate) fn clang() -> Option<Compiler> {
     found
 }
 
-/// gcc, which must be there, and clang, which may be.
+/// gcc, where it works.
+pub(crate) fn gcc() -> Option<Compiler> {
+    has(GCC.c).then_some(GCC)
+}
+
+/// gcc and clang, where they work.
 pub(crate) fn compilers() -> Vec<Compiler> {
-    [GCC].into_iter().chain(clang()).collect()
+    gcc().into_iter().chain(clang()).collect()
 }
 
 /// A folder of a test's own, empty.
