@@ -26,6 +26,14 @@ impl Language {
             Self::C => "C",
         }
     }
+
+    /// The extension of a source file.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Rust => "rs",
+            Self::C => "c",
+        }
+    }
 }
 
 /// How far to unroll loops.

@@ -149,7 +149,8 @@ fn a_model_comes_from_standard_input() {
     let from_file = fs::read(place.path("amp.c")).unwrap();
     fs::remove_file(place.path("amp.c")).unwrap();
     done(place.command(["-", "-o", "amp.c"]).stdin(stdin())).succeeded();
-    assert!(fs::read(place.path("amp.c")).unwrap() == from_file, "another file than that of the model");
+    let piped = fs::read_to_string(place.path("amp.c")).unwrap().replace("standard input", "model");
+    assert!(piped.as_bytes() == from_file, "another file than that of the model");
     let shown = done(place.command(["inspect", "-"]).stdin(stdin())).succeeded();
     assert!(shown.stdout.contains("LSTM"), "{}", shown.stdout);
     // a pipe has no second reading
@@ -159,6 +160,91 @@ fn a_model_comes_from_standard_input() {
     done(place.command(["/dev/stdin", "-o", "piped.rs"]).stdin(reader)).succeeded();
     written.join().unwrap().unwrap();
     done(&mut place.command(["-", "-o", "none.c"])).failed(1, &["is empty"]);
+}
+
+/// Messages name the pipe, never the file into which it was copied.
+#[test]
+fn messages_name_a_piped_model_as_the_user_did() {
+    let place = Place::new();
+    let from = |path: &Path, arguments: &[&str]| {
+        let stdin = Stdio::from(fs::File::open(path).unwrap());
+        let done = done(place.command(arguments).env("TMPDIR", place.path("")).stdin(stdin));
+        let folder = place.path("").display().to_string();
+        assert!(![&done.stdout, &done.stderr].into_iter().any(|said| said.contains(&folder)), "{}", done.stderr);
+        done
+    };
+    let gru = model("gru_cell_min");
+    let alone = from(&gru, &["-", "-o", "net.c"]);
+    alone.failed(1, &["--> standard input:", "came through a pipe without its file of weights", "--weights FILE.bin"]);
+    let weights = gru.with_extension("bin");
+    let weights = weights.to_str().unwrap();
+    from(&gru, &["-", "--weights", weights, "-o", "net.c"]).succeeded();
+    let checked = from(&gru, &["check", "-", "--weights", weights, "--steps=2", "--emit=c", "--isa=generic"]);
+    assert!(checked.succeeded().stdout.starts_with("standard input: 2 steps"));
+    fs::write(place.path("bad.json"), "{\"layers\": 1}").unwrap();
+    from(&place.path("bad.json"), &["-", "-o", "net.c"]).failed(1, &["\"standard input\""]);
+    fs::write(place.path("bad.onnx"), b"\x1c\0\0\0TFL3").unwrap();
+    let lines = ["\"standard input\" is a TensorFlow Lite model", "cellc piped_model.xml -o net.c"];
+    from(&place.path("bad.onnx"), &["-", "-o", "net.c"]).failed(1, &lines);
+
+    // a pipe that the command would write into itself
+    if cfg!(unix) {
+        assert!(Command::new("sh").args(["-c", "mkfifo pipe"]).current_dir(place.path("")).status().unwrap().success());
+        let said = "the model comes out of the pipe pipe, and -o ./pipe writes into it";
+        place.cellc(["pipe", "-o", "./pipe"]).failed(2, &[said]);
+        place.cellc(["inspect", "pipe", "--svg", "pipe"]).failed(2, &["choose another output"]);
+    }
+}
+
+/// A word of another tool names the command of cellc that was meant.
+#[test]
+fn words_of_other_tools_are_understood() {
+    let place = Place::new();
+    for (word, meant) in
+        [("hlep", "help"), ("verify", "check"), ("test", "check"), ("info", "inspect"), ("inspct", "inspect")]
+    {
+        place
+            .cellc([word, "net.onnx"])
+            .failed(2, &[&format!("there is no command '{word}': a similar one is cellc {meant}")]);
+        let said = format!("there is no file and no command '{word}': a similar command is cellc {meant}");
+        place.cellc([word]).failed(2, &[&said]);
+    }
+    // a model of such a name is read
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam"), place.path("info")).unwrap();
+    place.cellc(["info", "-o", "amp.c"]).succeeded();
+    place.cellc(["check", "info", "--precision", "all"]).failed(2, &["cellc check MODEL --arithmetic all"]);
+    for limit in ["-1", "-1e-4", "nan", "much"] {
+        place.cellc(["check", "info", "--max-error", limit]).failed(2, &["a number from 0 is needed"]);
+    }
+}
+
+/// Rows of B where one tensor has more than a part for each gate; no state, no bound of its magnitude.
+#[test]
+fn headers_say_what_the_model_has() {
+    let place = Place::new();
+    let onnx = |case: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(case).join("model.onnx");
+    let header = |case: &str, more: &[&str]| {
+        let mut all = arguments![onnx(case), "--emit=c"];
+        all.extend(more.iter().map(OsString::from));
+        let text = place.cellc(all).succeeded().stdout;
+        text.split("*/")
+            .take(2)
+            .collect::<String>()
+            .replace("\n * ", " ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let gru = header("gru_reset_after_17", &["--shape=x=1,?,6"]);
+    assert!(gru.contains("Wbh = B[20..30], Rbh = B[50..60]"), "{gru}");
+    assert!(gru.contains("|x| <= 1 and |h| <= 1"), "{gru}");
+    let integers = header("few_integers", &[]);
+    assert!(integers.contains("|x| <= 1") && !integers.contains("|h|"), "{integers}");
+    let said = "x becomes f32: an integer below -4194304 is read as -4194304, one above 4194303 as 4194303.";
+    assert!(integers.contains(said), "{integers}");
+    let shown = place.cellc(arguments!["inspect", onnx("few_integers")]).succeeded().stdout.clone();
+    assert!(shown.contains("i64 [3]") && shown.contains("boolean [3]") && shown.contains("i64 [1]"), "{shown}");
+    assert!(!shown.contains("output  sum      f32"), "{shown}");
 }
 
 #[test]
@@ -255,7 +341,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru], &["no output file: pass -o FILE", "-o gru.rs", "-o -"]),
         (&[gru, "-o"], &["--output"]),
         (&[gru, "-o", ""], &["--output <FILE>"]),
-        (&[gru, "-o", "folder"], &["names no file"]),
+        (&[gru, "-o", "folder"], &["-o folder is a folder: name a file in it, such as folder/net.rs"]),
         (&[gru, "-o", "gru"], &["which language", "--emit"]),
         (&[gru, "-o", "gru.cpp"], &["cellc writes C, and a header that C++ includes: -o gru.c"]),
         (&[gru, "-o", "a b.cc"], &["-o 'a b.c'"]),
@@ -291,7 +377,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&["check", gru, "--steps=0"], &["at least 1"]),
         (&["check", gru, "--threshold=0.1"], &["decisions that differ from a recording"]),
         (&["check", gru, "--inputs=a", "--seed=2"], &["cannot be used with"]),
-        (&["inspect", gru, "--svg=folder"], &["--svg folder names no file"]),
+        (&["inspect", gru, "--svg=folder"], &["--svg folder is a folder: name a file in it, such as folder/net.svg"]),
         (&["inspect", gru, "--svg=-", "--json"], &["both want standard output"]),
         (&["inspect", gru, "--svg", gru], &["would be overwritten", "--svg"]),
         (&["inspect", gru, "--isa=sse2"], &["generic", "avx2", "avx512"]),
@@ -1390,6 +1476,8 @@ fn check_compares_recordings_step_by_step() {
         format!("arg max differs                      0 of {all}\n"),
         format!("on the other side of 0.1           0 of {}\n", 4 * all),
         "every error is within its bound".to_owned(),
+        "the largest error of y against the recording is".to_owned(),
+        "no limit was given for these: --max-error X gives one".to_owned(),
     ] {
         let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(squeeze(&said).contains(&squeeze(&words)), "no {words:?} in\n{said}");

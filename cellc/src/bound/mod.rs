@@ -167,6 +167,11 @@ fn up_to(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: 
     evaluate(&analysis, model, values, variables)
 }
 
+/// True if a model has a state, as a parameter or as a variable.
+pub fn has_states(model: &ValidModel) -> bool {
+    !states(model).is_empty() || !model.variables.is_empty()
+}
+
 /// The parameters that hold states: of the model, or what a cell's h or c is at first, or has as a part.
 pub fn states(model: &ValidModel) -> Vec<usize> {
     let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();

@@ -1,12 +1,13 @@
 //! What can be said on the command line.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::arch::{self, Arch, Isa};
 use crate::diagnostic::in_shell;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::front::formats::{self, Format, ReadOptions};
+use crate::front::formats::{self, Format, ModelFile, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::underflows;
 use crate::model::Model;
@@ -21,6 +22,7 @@ use clap_complete::Shell;
 use super::Failure;
 use super::piped::{self, Piped};
 use super::weights_file::{HEADING, WeightsFileArguments, option};
+use super::words;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +86,7 @@ estimate, and its formula is printed. The block is the scratch memory for all in
 
 Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   inputs     name, element, shape, role (data, state, lengths, weights)
-  outputs    name, shape, from, state (the input that it is at the next step)
+  outputs    name, element, shape, from, state (the input that it is at the next step)
   variables  name, shape, next
   layers     name, kind, within (the loop), runs, inputs, shapes, multiply_adds, weight_bytes, done (computed, fused,
              copied, view, in_place), kernel, parts_copied
@@ -175,6 +177,10 @@ pub(crate) struct ModelArguments {
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
+
+    /// The copy of a model that came through a pipe.
+    #[arg(skip)]
+    piped: Option<Piped>,
 
     /// The file with the weights [default: the .bin file next to the model]
     #[arg(long, value_name = "FILE")]
@@ -372,7 +378,7 @@ pub(crate) struct CheckArguments {
     pub(crate) threshold: Option<f64>,
 
     /// Exit with 1 if an output is further than this from the float64 reference or the recording, in any step
-    #[arg(long, value_name = "X", value_parser = number)]
+    #[arg(long, value_name = "X", value_parser = limit, allow_negative_numbers = true)]
     pub(crate) max_error: Option<f64>,
 
     /// Print JSON instead of the table
@@ -607,18 +613,51 @@ impl CommandLine {
         })
     }
 
-    /// With a file in place of a model that comes from standard input or from a pipe. The file is
-    /// there as long as the second part of what is returned.
-    pub(super) fn fetched(mut self) -> Result<(Self, Option<Piped>), Failure> {
-        let path = self.model().and_then(|arguments| arguments.model.as_mut());
-        let piped = path.map(piped::fetch).transpose()?.flatten();
-        Ok((self, piped))
+    /// The files to write, each with its option.
+    fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        match &self.command {
+            None => self.compile.output.iter().map(|path| ("-o", path.as_path())).collect(),
+            Some(Command::Inspect(arguments)) => arguments.svg.iter().map(|path| ("--svg", path.as_path())).collect(),
+            Some(Command::Run(arguments)) => {
+                arguments.output.iter().map(|(_, path)| ("--output", path.as_path())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Copies a model that comes from standard input or from a pipe to a file.
+    pub(super) fn fetch(&mut self) -> Result<(), Failure> {
+        let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else { return Ok(()) };
+        // The command would wait for itself.
+        let same = |output: &Path| fs::canonicalize(output).ok() == fs::canonicalize(&path).ok();
+        if let Some((option, _)) = self.outputs().into_iter().find(|(_, output)| piped::is_pipe(&path) && same(output))
+        {
+            let pipe = path.display();
+            return Err(Failure::Usage(format!(
+                "the model comes out of the pipe {pipe}, and {option} {pipe} writes into it: choose another output"
+            )));
+        }
+        let piped = piped::fetch(&path)?;
+        if let Some(model) = self.model() {
+            model.piped = piped;
+        }
+        Ok(())
     }
 
     /// What of it contradicts the rest, which clap does not see.
     pub(crate) fn contradiction(&mut self) -> Option<String> {
         let is_check = matches!(self.command, Some(Command::Check(_)));
+        let is_alone = self.command.is_none();
         let model = self.model()?;
+        if is_alone
+            && let Some(word) = model.path().to_str().filter(|word| !Path::new(word).exists())
+            && let Some(meant) = words::meant(word)
+        {
+            let model = if meant == "help" { "" } else { " MODEL" };
+            return Some(format!(
+                "there is no file and no command '{word}': a similar command is cellc {meant}{model}"
+            ));
+        }
         if model.arithmetic == ArithmeticArgument::All && !is_check {
             return Some(format!(
                 "--arithmetic all compares them: cellc check {} --arithmetic all",
@@ -634,7 +673,21 @@ impl CommandLine {
 impl ModelArguments {
     /// The model's file.
     pub(crate) fn path(&self) -> &Path {
-        self.model.as_deref().expect("clap asks for it unless there is a subcommand")
+        self.file().path
+    }
+
+    /// The model's file in messages.
+    pub(crate) fn shown(&self) -> String {
+        self.file().shown()
+    }
+
+    /// The model's file, and what messages call it.
+    fn file(&self) -> ModelFile<'_> {
+        let given = self.model.as_deref().expect("clap asks for it unless there is a subcommand");
+        match &self.piped {
+            Some(Piped { path, name, .. }) => ModelFile { path, name, output: None },
+            None => given.into(),
+        }
     }
 
     /// Which format the model is of.
@@ -642,7 +695,15 @@ impl ModelArguments {
     /// # Errors
     /// If it is none that is read, or is not there.
     pub(crate) fn recognise(&self) -> Result<&'static Format, Diagnostics> {
-        formats::recognise(self.path())
+        self.recognise_for(None)
+    }
+
+    /// As [`Self::recognise`]; `output` is the file into which the model is to be compiled.
+    ///
+    /// # Errors
+    /// As for [`Self::recognise`].
+    pub(crate) fn recognise_for(&self, output: Option<&Path>) -> Result<&'static Format, Diagnostics> {
+        formats::recognise(ModelFile { output, ..self.file() })
     }
 
     /// The model, and what the user should know of it.
@@ -650,7 +711,7 @@ impl ModelArguments {
     /// # Errors
     /// Options that do not go with such a file, and everything that is wrong with it.
     pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
-        let path = self.path();
+        let file = self.file();
         let weights_alone = self.recognise()?.weights_alone;
         if weights_alone {
             let of_models = [
@@ -660,7 +721,7 @@ impl ModelArguments {
                 ("--const", !self.constant.is_empty()),
             ];
             if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
-                let (file, instead) = (path.display(), "sizes are --batch and --sequence");
+                let (file, instead) = (file.shown(), "sizes are --batch and --sequence");
                 let why = match option {
                     "--weights" => "it holds the weights itself",
                     _ => instead,
@@ -670,7 +731,7 @@ impl ModelArguments {
                 )));
             }
         } else if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
-            let (option, file) = (option(key), path.display());
+            let (option, file) = (option(key), file.shown());
             return Err(Failure::Usage(format!(
                 "{option} is for PyTorch's weights (.safetensors), and {file} is a model, which says it itself"
             )));
@@ -682,7 +743,7 @@ impl ModelArguments {
             constants: self.constant.clone(),
             ..ReadOptions::default()
         };
-        let (model, mut warnings) = formats::read(path, &options)?;
+        let (model, mut warnings) = formats::read(file, &options)?;
         if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
             let name = accuracy.name();
             if self.accuracy.is_some() {
@@ -846,6 +907,11 @@ fn positive(text: &str) -> Result<usize, String> {
 /// A number that is not NaN.
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().ok().filter(|v: &f64| !v.is_nan()).ok_or_else(|| "a number is needed".to_owned())
+}
+
+/// A limit for an error.
+fn limit(text: &str) -> Result<f64, String> {
+    number(text).ok().filter(|&v| v >= 0.0).ok_or_else(|| "a number from 0 is needed: 1e-4".to_owned())
 }
 
 /// A frequency with its unit.

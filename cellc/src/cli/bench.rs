@@ -100,7 +100,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     drop(turns);
     drop(progress);
     let rounds = run.rounds();
-    let name = model.name.clone().unwrap_or_else(|| arguments.model.path().display().to_string());
+    let name = model.name.clone().unwrap_or_else(|| arguments.model.shown());
     let description = format!("a call of {} multiply-adds", work.multiply_adds());
     let found = Report { name, description, steps: 1, work, rows, runs: vec![run], absent };
     let text = if arguments.json {

@@ -34,7 +34,7 @@ pub(super) enum Destination {
 /// Reads, compiles, writes.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     // whoever gives another file than a model hears of that before anything else
-    arguments.model.recognise()?;
+    arguments.model.recognise_for(arguments.output.as_deref())?;
     let destination = destination(arguments)?;
     let emit = emit(arguments, &destination)?;
     let options = options(arguments, &destination, emit)?;
@@ -78,17 +78,22 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
             )),
         };
     };
-    Destination::of(path, "-o")
+    Destination::of(path, "-o", if arguments.emit == Some(Emit::C) { "c" } else { "rs" })
 }
 
 impl Destination {
     /// What a path that is given with an option stands for.
-    pub(super) fn of(path: &Path, option: &str) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// If it is a folder, or its folder does not exist; messages show a file with the extension.
+    pub(super) fn of(path: &Path, option: &str, extension: &str) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
         if path.is_dir() || path.file_name().is_none() {
-            return Err(Failure::Usage(format!("{option} {} names no file", path.display())));
+            let file = in_shell(&path.join(format!("net.{extension}")).to_string_lossy());
+            let path = path.display();
+            return Err(Failure::Usage(format!("{option} {path} is a folder: name a file in it, such as {file}")));
         }
         match Place::of(path).map_err(|error| cannot_write(path, error))? {
             Place::Through(place) => Ok(Self::Device(place)),
@@ -205,9 +210,9 @@ fn write_source(
     };
     let mut emitted = compilation.emit(&stem(path));
     let source = emitted.pop().expect("there is always a source");
-    let folder = files::folder_of(path);
-    let mut new: Vec<_> =
-        emitted.into_iter().map(|OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes }).collect();
+    // with the folder as the user wrote it
+    let beside = |OutputFile { name, bytes }| NewFile { path: path.with_file_name(name), bytes };
+    let mut new: Vec<_> = emitted.into_iter().map(beside).collect();
     if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
         let name = other.path.display();
         return Err(Failure::Usage(format!("-o {name} is the name of another file that is written with it")));

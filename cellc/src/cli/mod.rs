@@ -97,8 +97,9 @@ pub fn command() -> ExitCode {
     if command_line.quiet {
         console::be_quiet();
     }
-    // the folder of a model from a pipe is there until the command ends
-    let done = command_line.fetched().and_then(|(command_line, _piped)| execute(&command_line));
+    let done = command_line.fetch().and_then(|()| execute(&command_line));
+    // before the process exits, as this removes the file of a model from a pipe
+    drop(command_line);
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => CommandLine::command().error(ErrorKind::ArgumentConflict, message).exit(),

@@ -13,15 +13,23 @@ use crate::temporary::TemporaryFolder;
 /// Limit for a model from a pipe: that of an ONNX file.
 const PIPED: Limit = Limit { what: "a model from a pipe", bytes: 2 << 30 };
 
-/// The folder of a model that came through a pipe; it goes away when dropped.
-pub(super) struct Piped(#[expect(dead_code, reason = "its drop removes the folder")] TemporaryFolder);
+/// A model that came through a pipe, in a file that goes away when this is dropped.
+#[derive(Debug)]
+pub(super) struct Piped {
+    /// Removes the file with its drop.
+    _folder: TemporaryFolder,
+    /// The file.
+    pub(super) path: PathBuf,
+    /// The pipe in messages: its path, or `standard input`.
+    pub(super) name: PathBuf,
+}
 
-/// Replaces `-` and the path of a pipe by a file with what comes out of it. `None` for other paths.
-pub(super) fn fetch(model: &mut PathBuf) -> Result<Option<Piped>, Failure> {
+/// Copies what comes out of standard input, for `-`, or out of a pipe to a file. `None` for other paths.
+pub(super) fn fetch(model: &Path) -> Result<Option<Piped>, Failure> {
     let (source, name): (Box<dyn Read>, String) = if model == Path::new("-") {
         (Box::new(io::stdin().lock()), "standard input".to_owned())
     } else if is_pipe(model) {
-        let file = File::open(&*model).map_err(|error| cannot(&model.display().to_string(), &error))?;
+        let file = File::open(model).map_err(|error| cannot(&model.display().to_string(), &error))?;
         (Box::new(file), model.display().to_string())
     } else {
         return Ok(None);
@@ -37,8 +45,8 @@ pub(super) fn fetch(model: &mut PathBuf) -> Result<Option<Piped>, Failure> {
     if bytes > PIPED.bytes {
         return Err(cannot(PIPED.exceeded(None)));
     }
-    *model = path;
-    Ok(Some(Piped(folder)))
+    drop(file);
+    Ok(Some(Piped { _folder: folder, path, name: name.into() }))
 }
 
 fn cannot(name: &str, error: &io::Error) -> Failure {
@@ -46,12 +54,12 @@ fn cannot(name: &str, error: &io::Error) -> Failure {
 }
 
 #[cfg(unix)]
-fn is_pipe(path: &Path) -> bool {
+pub(super) fn is_pipe(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
 #[cfg(not(unix))]
-fn is_pipe(_: &Path) -> bool {
+pub(super) fn is_pipe(_: &Path) -> bool {
     false
 }

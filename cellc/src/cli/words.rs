@@ -6,14 +6,41 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::arguments::CommandLine;
 
 /// Options of other compilers, and what asks cellc for the same.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 8] = [
     ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
     ("optimize", "--accuracy, --weight-format and --arithmetic make a step cheaper"),
     ("quantize", "--weight-format stores weights in fewer bits, --arithmetic multiplies integers"),
+    ("precision", PRECISION),
+    ("dtype", PRECISION),
     ("verbose", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("v", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
 ];
+
+/// What other tools call the precision.
+const PRECISION: &str = "--arithmetic f32, int16, int8x16 or int8 says what is multiplied, and cellc check MODEL \
+                         --arithmetic all compares them; --weight-format stores weights in fewer bits";
+
+/// Commands of other tools, and what of cellc does the same.
+const COMMANDS: [(&str, &[&str]); 5] = [
+    ("check", &["verify", "test", "validate", "compare", "accuracy"]),
+    ("inspect", &["info", "show", "print", "summary", "view", "describe", "explain", "dump"]),
+    ("run", &["exec", "execute", "infer", "predict", "eval"]),
+    ("bench", &["time", "profile", "benchmark", "perf"]),
+    ("help", &["usage"]),
+];
+
+/// The command of cellc that a word stands for; `None` if it is one itself or stands for none.
+pub(super) fn meant(word: &str) -> Option<&'static str> {
+    let same = COMMANDS.iter().find(|(_, others)| others.contains(&word)).map(|(name, _)| *name);
+    let names = COMMANDS.iter().map(|(name, _)| *name).chain(["completions", "man"]);
+    let plain = word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic());
+    let nearest = names
+        .map(|name| (name, strsim::jaro(word, name)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .filter(|(name, near)| plain && *near > 0.7 && *name != word);
+    same.or(nearest.map(|(name, _)| name))
+}
 
 /// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
 /// one command only there, and takes names for similar that begin with different letters.
@@ -93,8 +120,7 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
             "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or -o FILE.c"
         );
     }
-    let near = |name: &&&str| strsim::jaro(first, name) > 0.7;
-    match names.iter().find(near) {
+    match meant(first) {
         Some(name) => format!("there is no command '{first}': a similar one is cellc {name}"),
         None => format!(
             "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \

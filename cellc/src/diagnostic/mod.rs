@@ -196,10 +196,12 @@ impl Diagnostics {
     /// How many are kept; one more says that there were others.
     pub const MOST: usize = 1000;
 
-    /// Adds one. Beyond [`Self::MOST`], one entry at the end stands for the rest.
+    /// Adds one that is not there yet. Beyond [`Self::MOST`], one entry at the end stands for the rest.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.0.len() < Self::MOST {
-            self.0.push(diagnostic);
+            if !self.0.contains(&diagnostic) {
+                self.0.push(diagnostic);
+            }
             return;
         }
         match self.0.get_mut(Self::MOST) {

@@ -269,6 +269,15 @@ mod tests {
     }
 
     #[test]
+    fn a_problem_is_said_once() {
+        let mut all = Diagnostics::default();
+        for text in ["one", "other", "one"] {
+            all.push(Diagnostic::error(Origin::Unknown, text));
+        }
+        assert_eq!(all.to_string(), "error: one\nerror: other\n");
+    }
+
+    #[test]
     fn a_flood_of_problems_is_bounded_and_stays_a_refusal() {
         let mut all = Diagnostics::default();
         for i in 0..100_000 {

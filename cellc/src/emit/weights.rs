@@ -103,11 +103,7 @@ pub(super) fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
 /// language's, which may have been written with other options.
 #[cfg(feature = "builder")]
 pub(super) fn weights_file(stem: &str, language: Language) -> String {
-    let source = match language {
-        Language::Rust => "rs",
-        Language::C => "c",
-    };
-    format!("{stem}.{source}{WEIGHTS_FILE}")
+    format!("{stem}.{}{WEIGHTS_FILE}", language.extension())
 }
 
 /// End of the name of every file of packed weights.

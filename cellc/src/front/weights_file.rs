@@ -1,9 +1,8 @@
 //! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods of the Builder, or the file's own metadata, where a key
 //! is called `cellc.` and its name.
 
-use std::path::Path;
-
 use super::export::EXPORT_WITH_OPEN_STEPS;
+use super::formats::ModelFile;
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
@@ -54,8 +53,8 @@ impl Keys {
 ///
 /// # Errors
 /// Everything that is missing, or contradicts the file.
-pub fn read(path: &Path, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
-    layers(&super::safetensors::read(path)?, keys, wording)
+pub fn read(file: ModelFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
+    layers(&super::safetensors::read(file)?, keys, wording)
 }
 
 /// The layers of a file of PyTorch's weights in any format, as [`read`].

@@ -41,7 +41,8 @@ impl Bounds {
         let (x, h) = (options.range.x, options.range.h);
         let known = interface.weights.is_empty();
         let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", for any lengths" } else { "" };
-        let range = if known { format!(" for |x| <= {x} and |h| <= {h}{lengths}") } else { String::new() };
+        let of_states = if bound::has_states(model) { format!(" and |h| <= {h}") } else { String::new() };
+        let range = if known { format!(" for |x| <= {x}{of_states}{lengths}") } else { String::new() };
         let mut fuses: Vec<bool> = plan.isas.iter().map(|(_, fused)| *fused).collect();
         fuses.sort_unstable();
         fuses.dedup();

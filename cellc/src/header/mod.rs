@@ -124,7 +124,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
                 "{name} is looked up: 0 to {}, or -{rows} to -1 from the end; what is beyond an end is taken as the end.",
                 rows - 1
             ),
-            None => format!("{name} is computed with as f32: below {least} it counts as that, and above {most} as that."),
+            None => format!("{name} becomes f32: an integer below {least} is read as {least}, one above {most} as {most}."),
         });
     }
     lines.push(String::new());
@@ -369,12 +369,18 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
         let given = interface.weights.iter().find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
         given.map_or("B", |field| &field.name)
     };
-    let parts = parts.iter().zip(&cell.layout.biases).map(|(part, terms)| {
-        // of one tensor, the place says which part: in rows of hidden_size
-        let alone = terms.iter().map(|term| term.tensor).collect::<BTreeSet<_>>().len() == terms.len();
-        let term = |term: &BiasPart| match alone {
-            true => name(term.tensor).to_owned(),
-            false => format!("{}[{}]", name(term.tensor), term.part),
+    // a tensor of more parts than gates, or of two in one sum: its rows say which part
+    let biases = &cell.layout.biases;
+    let in_parts = |tensor: usize| {
+        let parts = biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
+        let twice = |terms: &Vec<BiasPart>| terms.iter().filter(|term| term.tensor == tensor).count() > 1;
+        parts.collect::<BTreeSet<_>>().len() > cell.layout.gates.len() || biases.iter().any(twice)
+    };
+    let parts = parts.iter().zip(biases).map(|(part, terms)| {
+        let term = |term: &BiasPart| {
+            let rows = term.part * cell.hidden_size..(term.part + 1) * cell.hidden_size;
+            let rows = if in_parts(term.tensor) { format!("[{rows:?}]") } else { String::new() };
+            format!("{}{rows}", name(term.tensor))
         };
         let terms: Vec<_> = terms.iter().map(term).collect();
         format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })

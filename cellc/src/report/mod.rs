@@ -90,6 +90,8 @@ pub enum InputRole {
 pub struct Output {
     /// What generated code calls it.
     pub name: String,
+    /// Its element type in the model. Generated code writes f32 for every type of floating point.
+    pub element: &'static str,
     /// Its shape.
     pub shape: Vec<usize>,
     /// What it is.
@@ -259,6 +261,7 @@ impl Report {
             .collect();
         let outputs = valid.results.iter().zip(&interface.outputs).enumerate().map(|(i, (result, field))| Output {
             name: field.name.clone(),
+            element: result.element.name(),
             shape: result.shape.clone(),
             from: operand(result.source),
             state: valid.states.iter().find(|pair| pair.result == i).map(|pair| pair.parameter),

@@ -61,7 +61,13 @@ impl Validation<'_> {
         exclusive: bool,
         reverse: bool,
     ) -> Option<Known> {
-        let size = self.shape_of(&x)[axis];
+        let shape = self.shape_of(&x);
+        let size = shape[axis];
+        if x.tensor().is_some() {
+            // a shifted copy and a sum, each time
+            let passes = 2 * size.next_power_of_two().ilog2() as usize;
+            self.affords(node, shape.iter().product::<usize>().saturating_mul(passes))?;
+        }
         let mut sum = if exclusive { self.shifted(node, &x, axis, 1, reverse)? } else { x };
         let mut by = 1;
         while by < size {

@@ -873,6 +873,9 @@ impl<'a> Validation<'a> {
         self.computable(node, &to)?;
         let taps: usize = kernel.iter().product();
         let element = x.element();
+        if x.tensor().is_some() {
+            self.affords(node, to.iter().product::<usize>().saturating_mul(taps))?;
+        }
         match of.kind {
             PoolKind::Max => {
                 let apart = axes.iter().any(|axis| axis.dilation > 1 && axis.begin.max(axis.end) > 0);

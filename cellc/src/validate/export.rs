@@ -98,7 +98,7 @@ impl Validation<'_> {
             }
             _ => return Vec::new(),
         }
-        lines.extend(["END".to_owned(), format!("cellc open.{ending} -o net.rs")]);
+        lines.extend(["END".to_owned(), format!("cellc open.{ending} -o net.{}", self.options.language.extension())]);
         lines
     }
 

@@ -60,8 +60,7 @@ impl Validation<'_> {
             }
             let input = &self.model.nodes[self.model.parameters[parameter]];
             let found = format!(
-                "the integers of the input are computed with as f32: below {least} a number counts as {least}, and \
-                 above {most} as {most}"
+                "the integers of the input become f32: one below {least} is read as {least}, one above {most} as {most}"
             );
             let help = "give numbers within these limits; cellc run says where a file has others";
             notices.push(Diagnostic::notice(input.origin.clone(), found).layer(input.label()).help(help));

@@ -15,8 +15,13 @@ pub(super) const MOST_FOLDED_ALONE: usize = 1 << 24;
 const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// Most elements that all operations on constants compute or add up: some seconds.
-const MOST_FOLDED: usize = 1 << 29;
+/// Most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]: a
+/// second in a build without optimisation.
+const MOST_FOLDED: usize = 1 << 26;
+/// Most of them for each byte of the model's own constants.
+const FOLDS_PER_BYTE: usize = 64;
+/// Most of them, however large the constants are: some seconds.
+const MOST_FOLDED_EVER: usize = 1 << 29;
 /// Most bytes of the results of all operations on constants, beside [`FOLDED_PER_BYTE`].
 const MOST_FOLDED_BYTES: usize = 256 << 20;
 /// Most bytes of these results for each byte of the model's own constants. A weight of one byte is
@@ -80,11 +85,23 @@ impl Validation<'_> {
 
     /// Refuses operations on constants that take too long, all together.
     pub(super) fn folding(&mut self, node: &Node, elements: usize) -> Option<()> {
+        self.affords(node, elements)?;
         self.folded.elements = self.folded.elements.saturating_add(elements);
-        if self.folded.elements > MOST_FOLDED {
-            let found = format!("operations on constants compute {} elements and products", self.folded.elements);
-            let help = "compute the constants before the model is saved";
-            self.error_of_many(node, found, format!("{MOST_FOLDED} or fewer, all together"), help);
+        Some(())
+    }
+
+    /// Refuses an operation that gives so many elements in several passes over constants, before the
+    /// first pass: each pass counts again, by [`Self::folding`].
+    pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
+        let all = self.folded.elements.saturating_add(elements);
+        let most = MOST_FOLDED.saturating_add(self.folded.given.saturating_mul(FOLDS_PER_BYTE));
+        let most = most.min(MOST_FOLDED_EVER);
+        if all > most {
+            let found = format!("operations on constants compute {all} elements and products");
+            let valid = format!(
+                "{MOST_FOLDED} and {FOLDS_PER_BYTE} for each byte of the model's constants: {most} or fewer, all together"
+            );
+            self.error_of_many(node, found, valid, "compute the constants before the model is saved");
             return None;
         }
         Some(())

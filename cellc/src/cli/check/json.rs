@@ -86,12 +86,12 @@ struct Recorded {
 pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
     let far = arguments.max_error.map_or_else(Vec::new, |most| too_far(all, most));
     let report = Report {
-        model: arguments.model.path().display().to_string(),
+        model: arguments.model.shown(),
         language: match arguments.execute.language() {
             Language::Rust => "rust",
             Language::C => "c",
         },
-        inputs: inputs(source),
+        inputs: all.first().map_or_else(String::new, |one| inputs(source, &one.compilation.model)),
         steps: all.first().map_or(0, |checked| checked.steps),
         passed: far.is_empty() && !all.iter().any(Checked::is_broken),
         above_max_error: far

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use crate::arch::Arch;
+use crate::bound;
 use crate::cli::arguments::CheckArguments;
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
 use crate::encoding::Loss;
 use crate::free_run::Part;
 use crate::header::integers;
-use crate::model::ElementType;
+use crate::model::{ElementType, ValidModel};
 use crate::options::{Range, Threads};
 
 use super::inputs::Source;
@@ -42,22 +43,23 @@ fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> Stri
         (language, _) => format!("generated {}", language.name()),
     };
     let profile = if checked.fused { "fused" } else { "unfused" };
-    let inputs = inputs(source);
+    let inputs = inputs(source, &checked.compilation.model);
     let steps = checked.steps;
     let plural = if steps == 1 { "" } else { "s" };
     format!(
         "{}: {steps} step{plural} of the {code} on {} ({profile} multiply-add), {inputs}\n",
-        arguments.model.path().display(),
+        arguments.model.shown(),
         checked.isa
     )
 }
 
 /// Where the inputs come from.
-pub(super) fn inputs(source: &Source) -> String {
+pub(super) fn inputs(source: &Source, model: &ValidModel) -> String {
     match source {
         Source::Recorded(recording) => format!("inputs from {}", recording.from),
         Source::Drawn { seed, range: Range { x, h } } => {
-            format!("inputs drawn from seed {seed} with |x| <= {x}, |h| <= {h}")
+            let of_states = if bound::has_states(model) { format!(", |h| <= {h}") } else { String::new() };
+            format!("inputs drawn from seed {seed} with |x| <= {x}{of_states}")
         }
     }
 }
@@ -181,7 +183,10 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
             outputs - useless
         ),
     };
-    let Some(most) = arguments.max_error else { return text };
+    let Some(most) = arguments.max_error else {
+        text += &recorded(all);
+        return text;
+    };
     let far = too_far(all, most);
     for (arithmetic, name, error) in &far {
         let of = if all.len() > 1 { format!(" in {}", arithmetic.name()) } else { String::new() };
@@ -189,6 +194,26 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
     }
     if far.is_empty() {
         _ = writeln!(text, "no error is above --max-error {most:e}");
+    }
+    text
+}
+
+/// How far the outputs are from their recordings, where no limit was given.
+fn recorded(all: &[Checked]) -> String {
+    let mut text = String::new();
+    for checked in all {
+        let of = if all.len() > 1 { format!(" in {}", checked.arithmetic.name()) } else { String::new() };
+        for (table, field) in checked.tables.iter().zip(&checked.compilation.interface.outputs) {
+            let Some(compared) = &table.recording else { continue };
+            _ = writeln!(
+                text,
+                "the largest error of {}{of} against the recording is {:.3e}",
+                field.name, compared.error
+            );
+        }
+    }
+    if !text.is_empty() {
+        text += "no limit was given for these: --max-error X gives one\n";
     }
     text
 }

@@ -28,7 +28,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     if let Some(path) = arguments.svg.as_deref() {
         refuse_other_pictures(path)?;
     }
-    let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg")).transpose()?;
+    let picture = arguments.svg.as_deref().map(|path| Destination::of(path, "--svg", "svg")).transpose()?;
     if picture == Some(Destination::Stdout) && arguments.json {
         return Err(Failure::Usage("--svg - and --json both want standard output".to_owned()));
     }

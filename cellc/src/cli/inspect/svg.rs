@@ -183,7 +183,7 @@ impl<'a> Picture<'a> {
                 Some(input) => format!("output, next {}", visible(&report.inputs[input].name)),
                 None => "output".to_owned(),
             };
-            let lines = end(&output.name, &format!("{what}, f32 {:?}", output.shape));
+            let lines = end(&output.name, &format!("{what}, {} {:?}", output.element, output.shape));
             let at = self.add(if output.state.is_some() { Look::Kept } else { Look::End }, lines);
             self.sink(output.from, copier(&|kernel| kernel.writes_outputs.contains(&i)), at);
         }
@@ -477,7 +477,8 @@ mod tests {
             kernel: None,
             parts_copied: None,
         };
-        let output = Output { name: name.to_owned(), shape: vec![1, 2], from: Operand::Layer(0), state: None };
+        let from = Operand::Layer(0);
+        let output = Output { name: name.to_owned(), element: "f32", shape: vec![1, 2], from, state: None };
         Report {
             model: name.to_owned(),
             isa: "generic",

@@ -71,7 +71,9 @@ fn interface(report: &Report) -> String {
             Some(input) => format!("output, next {}", visible(&report.inputs[input].name)),
             None => "output".to_owned(),
         };
-        rows.push([role, visible(&output.name), format!("f32 {:?}", output.shape)]);
+        let written = if ["f64", "f16", "bf16"].contains(&output.element) { ", written as f32" } else { "" };
+        let what = format!("{} {:?}{written}", output.element, output.shape);
+        rows.push([role, visible(&output.name), what]);
     }
     for variable in &report.variables {
         let kept = if variable.next.is_some() { "variable" } else { "variable, never assigned" };

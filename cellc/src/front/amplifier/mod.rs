@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::bounded::{self, Limit};
+use super::formats::ModelFile;
 use super::keys::Spanned;
 use super::long_texts::LONGEST;
 #[cfg(feature = "read-safetensors")]
@@ -36,21 +37,20 @@ struct Found {
 }
 
 /// The bytes of a file of JSON.
-fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let shown = quoted(&path.to_string_lossy());
+fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
+    let shown = quoted(&file.shown());
     let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
-    bounded::read(path, &LIMIT).map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
+    bounded::read(file.path, &LIMIT).map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
 }
 
 /// Reads an amplifier model. The second part of what is returned holds the warnings.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
-pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = read_file(path)?;
-    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let (mut model, warnings) = read_bytes(&path.to_string_lossy(), &name, &bytes)?;
-    model.files.push(input_file(file_name(path), &bytes));
+pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics> {
+    let bytes = read_file(file)?;
+    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes)?;
+    model.files.push(input_file(file.file_name(), &bytes));
     Ok((model, warnings))
 }
 
@@ -59,9 +59,9 @@ pub(super) fn read(path: &Path) -> Result<(Model, Diagnostics), Diagnostics> {
 /// # Errors
 /// Everything that is wrong with the file.
 #[cfg(feature = "read-safetensors")]
-pub(super) fn read_state_dict(path: &Path) -> Result<TensorFile, Diagnostics> {
-    let bytes = read_file(path)?;
-    let shown = path.to_string_lossy().into_owned();
+pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
+    let bytes = read_file(file)?;
+    let shown = file.shown();
     let Some(object) = Object::of(json::parse(&shown, &bytes)?) else {
         return Err(Diagnostic::error(Origin::Unknown, "the JSON is no object of tensors").into());
     };
@@ -70,7 +70,7 @@ pub(super) fn read_state_dict(path: &Path) -> Result<TensorFile, Diagnostics> {
         let tensor = value.tensor(&format!("{}, {}", quoted(&shown), quoted(&name)))?;
         tensors.insert(name, tensor);
     }
-    Ok(TensorFile::new(shown, input_file(file_name(path), &bytes), tensors))
+    Ok(TensorFile::new(shown, input_file(file.file_name(), &bytes), tensors))
 }
 
 /// The model in the text of a file; `name` is what generated code calls it.

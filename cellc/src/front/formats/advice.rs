@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::Content;
+use super::file::ModelFile;
 use super::foreign::FOREIGN;
 use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::readers::{FORMATS, are_read, endings, is_readable};
@@ -42,10 +43,13 @@ const ENDINGS: [(&str, &str); 22] = [
 const NONE: [&str; 0] = [];
 
 /// The refusal of a file or folder of this content.
-pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
-    let shown = quoted(&path.to_string_lossy());
-    let Advice { is, help, lines } = of(path, content);
-    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
+    let shown = quoted(&file.shown());
+    let Advice { is, mut help, lines } = of(file, content);
+    if file.is_piped() && lines.iter().any(|line| line.contains(SAVED_PIPE)) {
+        help.insert_str(0, &format!("save what came through the pipe as a file, here {SAVED_PIPE}; then "));
+    }
+    let ending = file.path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     let named = endings().chain(ENDINGS).find(|(known, _)| *known == ending).map(|(_, name)| name);
     let found = match content {
         Content::Unknown | Content::Text if ending == "bin" => format!("{shown} is no model"),
@@ -66,11 +70,16 @@ pub(super) fn refusal(path: &Path, content: &Content) -> Diagnostic {
     if help.is_empty() { diagnostic } else { diagnostic.help(help) }
 }
 
-fn of(path: &Path, content: &Content) -> Advice {
+/// The file in lines about a model that came through a pipe.
+const SAVED_PIPE: &str = "piped_model";
+
+fn of(model: ModelFile, content: &Content) -> Advice {
+    let path = if model.is_piped() { Path::new(SAVED_PIPE) } else { model.path };
     let (file, name) = (in_shell(&path.to_string_lossy()), path.file_name().unwrap_or(path.as_os_str()));
     let stem = Path::new(name).file_stem().unwrap_or(name).to_string_lossy().into_owned();
     let literal = in_python(&path.to_string_lossy());
-    let compile = format!("cellc {} -o {}", in_shell(&format!("{stem}.xml")), in_shell(&format!("{stem}.rs")));
+    let compile_as = |file: &str, stem: &str| format!("cellc {} {}", in_shell(file), model.to_output(stem));
+    let compile = compile_as(&format!("{stem}.xml"), &stem);
     let saved = in_python(&format!("{stem}.xml"));
     let save = format!("openvino.save_model(model, {saved}, compress_to_fp16=False)");
     const CONVERT: &str = "convert it to a model of OpenVINO";
@@ -117,14 +126,14 @@ fn of(path: &Path, content: &Content) -> Advice {
                 ["program = torch.export.load(FILE)", SHAPES, "model = openvino.convert_model(program, input=shapes)"];
             advice("a model of torch.export", CONVERT, torch(&load))
         }
-        Content::TorchSave => saved::of(path, &stem),
+        Content::TorchSave => saved::of(model, path, &stem),
         Content::Keras => advice("a Keras model", KERAS, by_keras()),
         Content::Hdf5 => {
             let help = "if it is a whole Keras model, convert it to a model of OpenVINO, with the number of steps of a call in place of 100; if it \
                         holds weights alone (save_weights), load them into the model in the program that builds it, and export that";
             advice("an HDF5 file", help, by_keras())
         }
-        Content::TfLite if tflite::has_variables(path).unwrap_or(false) => {
+        Content::TfLite if tflite::has_variables(model.path).unwrap_or(false) => {
             let help = "it keeps its state in resource variables, which OpenVINO's converter does not read: export the model that it was made from, \
                         with the state as an input and an output, to ONNX";
             advice("a TensorFlow Lite model", help, NONE)
@@ -147,7 +156,7 @@ fn of(path: &Path, content: &Content) -> Advice {
                     "ovc {} --output_model model.xml --compress_to_fp16=False",
                     in_shell(&folder.to_string_lossy())
                 ),
-                "cellc model.xml -o model.rs".to_owned(),
+                compile_as("model.xml", "model"),
             ];
             advice("a SavedModel of TensorFlow", CONVERT, lines)
         }
@@ -182,10 +191,7 @@ fn of(path: &Path, content: &Content) -> Advice {
             advice("a compressed file", "unpack it, and give what comes out", [format!("{unpack} {file}")])
         }
         Content::Archive(unpack, inside) => {
-            let inside = inside
-                .iter()
-                .find(|name| is_readable(name))
-                .map(|name| format!("cellc {} -o {}", in_shell(name), in_shell(&format!("{stem}.rs"))));
+            let inside = inside.iter().find(|name| is_readable(name)).map(|name| compile_as(name, &stem));
             let lines = std::iter::once(format!("{unpack} {file}")).chain(inside);
             advice("an archive", "unpack it, and give the model that is in it", lines)
         }
@@ -200,26 +206,19 @@ fn of(path: &Path, content: &Content) -> Advice {
         }
         Content::Folder(names) => match &models(path, names)[..] {
             [] => advice("a folder without a model", "give the model's file", NONE),
-            [one] => advice(
-                "a folder",
-                "give the model in it",
-                [format!("cellc {} -o model.rs", in_shell(&path.join(one).to_string_lossy()))],
-            ),
+            [one] => {
+                advice("a folder", "give the model in it", [compile_as(&path.join(one).to_string_lossy(), "model")])
+            }
             several => {
-                let lines = several
-                    .iter()
-                    .take(8)
-                    .map(|name| format!("cellc {} -o model.rs", in_shell(&path.join(name).to_string_lossy())));
+                let lines = several.iter().take(8).map(|name| compile_as(&path.join(name).to_string_lossy(), "model"));
                 advice("a folder", "give one of the models in it", lines)
             }
         },
-        Content::Json(keys) => of_json(&literal, &stem, keys),
+        Content::Json(keys) => of_json(model, &literal, &stem, keys),
         Content::Unknown | Content::Text => {
             let beside = path.with_extension("xml");
             if path.extension() == Some(OsStr::new("bin")) {
-                let lines = beside.is_file().then(|| {
-                    format!("cellc {} -o {}", in_shell(&beside.to_string_lossy()), in_shell(&format!("{stem}.rs")))
-                });
+                let lines = beside.is_file().then(|| compile_as(&beside.to_string_lossy(), &stem));
                 return advice("", "the .bin file holds the weights: give the .xml file that was saved with it", lines);
             }
             advice("", "if it was cut short or damaged, save or download it again", NONE)
@@ -264,7 +263,15 @@ const SHAPES: &str = "shapes = [tuple(x.shape) for x in program.example_inputs[0
 const EXAMPLE: &str = "x = torch.zeros(1, 1, 1)  # of the shape that the model takes";
 const WITH_EXAMPLE: &str = "model = openvino.convert_model(model, example_input=x, input=list(x.shape))";
 
-fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
+/// Help for weights in JSON that says what is computed with them.
+const DESCRIBED: &str =
+    "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
+
+/// Help for weights in JSON that says no more.
+const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON does not say which cell they are of: write rnn or gru in \
+                             place of lstm where it is one; cellc says which layers it finds";
+
+fn of_json(model: ModelFile, literal: &str, stem: &str, keys: &[String]) -> Advice {
     let Some((key, is, help)) = FOREIGN.iter().find(|(key, _, _)| keys.iter().any(|other| other == key)) else {
         return advice("JSON", "", NONE);
     };
@@ -273,14 +280,19 @@ fn of_json(literal: &str, stem: &str, keys: &[String]) -> Advice {
     }
     let tensors = format!("{stem}.safetensors");
     let load = format!("model = json.load(open({literal}))");
+    let about = "about = {\"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\"}";
+    let cell = "if \"unit_type\" in data: about[\"cellc.cell\"] = data[\"unit_type\"].lower()";
     // by its numbers, so that no other is taken for one of them
-    let skip = "skip = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
-    let about = "about = {\"cellc.cell\": data[\"unit_type\"].lower(), \"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\", \"cellc.skip\": skip}";
+    let skip = "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
     let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in model[\"state_dict\"].items()}";
-    let save = format!("safetensors.numpy.save_file(weights, {}, metadata=about)", in_python(&tensors));
-    let data = "data = model[\"model_data\"]";
-    let python = python(&["import json, numpy, safetensors.numpy", &load, data, skip, about, arrays, &save]);
-    let compile = format!("cellc {} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
-    let help = "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
+    let of_data = ["data = model[\"model_data\"]", about, cell, skip];
+    let (of_data, metadata, cell, help) = match keys.iter().any(|key| key == "model_data") {
+        true => (&of_data[..], ", metadata=about", "", DESCRIBED),
+        false => (&[][..], "", " --cell lstm", WEIGHTS_ALONE),
+    };
+    let save = format!("safetensors.numpy.save_file(weights, {}{metadata})", in_python(&tensors));
+    let lines = [&["import json, numpy, safetensors.numpy", &load][..], of_data, &[arrays, &save]].concat();
+    let python = python(&lines);
+    let compile = format!("cellc {}{cell} {}", in_shell(&tensors), model.to_output(stem));
     advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
 }

@@ -2,7 +2,7 @@
 
 /// JSON files that are not read: a key that gives them away, what they are, what to do.
 pub(super) const FOREIGN: [(&str, &str, &str); 7] = [
-    ("state_dict", "weights of PyTorch as JSON beside other keys (NeuralPi, Automated-GuitarAmpModelling)", ""),
+    ("state_dict", "weights of PyTorch as JSON under the key state_dict (NeuralPi, Automated-GuitarAmpModelling)", ""),
     (
         "class_name",
         "the configuration of a Keras model, without its weights",

@@ -8,6 +8,7 @@
 mod advice;
 mod archive;
 mod content;
+mod file;
 mod foreign;
 mod lines;
 mod pickle;
@@ -19,11 +20,11 @@ mod tests;
 mod tflite;
 
 use std::io;
-use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, quoted};
 use crate::model::Model;
 use content::Content;
+pub use file::ModelFile;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};
@@ -32,8 +33,10 @@ pub use readers::{Format, ReadOptions};
 ///
 /// # Errors
 /// If there is no such file, or if it is not read: what it is, and how to make of it a file that is.
-pub fn recognise(path: &Path) -> Result<&'static Format, Diagnostics> {
-    let unreadable = |error| Diagnostics(vec![unreadable(path, error)]);
+pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, Diagnostics> {
+    let file = file.into();
+    let path = file.path;
+    let unreadable = |error| Diagnostics(vec![unreadable(&file, error)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
         // a pipe can be read only once: its reader judges it
@@ -41,22 +44,23 @@ pub fn recognise(path: &Path) -> Result<&'static Format, Diagnostics> {
     }
     let content = Content::of(path).map_err(unreadable)?;
     let format = FORMATS.iter().find(|format| (format.is)(&content, path));
-    format.ok_or_else(|| Diagnostics(vec![advice::refusal(path, &content)]))
+    format.ok_or_else(|| Diagnostics(vec![advice::refusal(file, &content)]))
 }
 
 /// Reads a model of any format. The second part of what is returned holds the warnings.
 ///
 /// # Errors
 /// Everything that is wrong with the files.
-pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
-    let format = recognise(path)?;
+pub fn read<'a>(file: impl Into<ModelFile<'a>>, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
+    let file = file.into();
+    let format = recognise(file)?;
     if let (false, Some(weights)) = (format.weights_apart, options.weights) {
-        let [model, weights] = [path, weights].map(|path| quoted(&path.to_string_lossy()));
+        let [model, weights] = [file.name, weights].map(|path| quoted(&path.to_string_lossy()));
         let option = options.wording.of(Setting::Weights);
         let found = format!("{option} names {weights}, and {model} has its own weights");
         return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(format!("remove {option}"))]));
     }
-    let (mut model, mut problems) = (format.read)(path, options)?;
+    let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims, options.wording));
     problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
     // after the names of options were looked up
@@ -65,8 +69,8 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<(Model, Diagnostics), 
 }
 
 /// A file that cannot be opened.
-fn unreadable(path: &Path, error: io::Error) -> Diagnostic {
-    let found = format!("cannot read {}: {error}", quoted(&path.to_string_lossy()));
+fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostic {
+    let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read());
     diagnostic.help("check the path, and that the file may be read").cause(error)
 }

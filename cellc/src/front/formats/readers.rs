@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::{Content, head};
+use super::file::ModelFile;
 use super::foreign::is_foreign;
 use crate::diagnostic::{Diagnostics, Wording};
 #[cfg(feature = "json")]
@@ -60,7 +61,7 @@ pub struct Format {
     /// Whether it holds weights, and what is computed with them is said beside it.
     pub weights_alone: bool,
     /// Reads a file. Where what is returned has errors in it, the model is the part that was understood.
-    pub(super) read: fn(&Path, &ReadOptions) -> Found,
+    pub(super) read: fn(ModelFile, &ReadOptions) -> Found,
 }
 
 /// The `.xml` of an OpenVINO IR.
@@ -82,7 +83,7 @@ pub(super) const OPENVINO: Format = Format {
     weights_apart: true,
     weights_alone: false,
     #[cfg(feature = "read-openvino")]
-    read: |path, options| openvino::read(path, options.weights, options.wording),
+    read: |file, options| openvino::read(file, options.weights, options.wording),
     #[cfg(not(feature = "read-openvino"))]
     read: |_, _| Err(absent("openvino")),
 };
@@ -96,7 +97,7 @@ const ONNX: Format = Format {
     weights_apart: false,
     weights_alone: false,
     #[cfg(feature = "read-onnx")]
-    read: |path, options| onnx::read(path, &options.dims),
+    read: |file, options| onnx::read(file, &options.dims),
     #[cfg(not(feature = "read-onnx"))]
     read: |_, _| Err(absent("onnx")),
 };
@@ -110,7 +111,7 @@ const SAFETENSORS: Format = Format {
     weights_apart: false,
     weights_alone: true,
     #[cfg(feature = "read-safetensors")]
-    read: |path, options| weights_file::read(path, options.keys.clone(), options.wording),
+    read: |file, options| weights_file::read(file, options.keys.clone(), options.wording),
     #[cfg(not(feature = "read-safetensors"))]
     read: |_, _| Err(absent("safetensors")),
 };
@@ -124,13 +125,13 @@ const STATE_DICT: Format = Format {
     weights_apart: false,
     weights_alone: true,
     #[cfg(all(feature = "read-safetensors", feature = "json"))]
-    read: |path, options| {
-        let file = amplifier::read_state_dict(path)?;
+    read: |file, options| {
+        let file = amplifier::read_state_dict(file)?;
         weights_file::layers(&file, options.keys.clone(), options.wording)
     },
     #[cfg(not(all(feature = "read-safetensors", feature = "json")))]
-    read: |path, _| {
-        let path = crate::diagnostic::quoted(&path.to_string_lossy());
+    read: |file, _| {
+        let path = crate::diagnostic::quoted(&file.shown());
         let help =
             "compile it by the command cellc, or by cellc::Builder with cellc's features `json` and `safetensors`";
         Err(not_read(&format!("{path} is a file of PyTorch's weights as JSON, which is not read here"), help))
@@ -162,10 +163,10 @@ const AMPLIFIER: Format = Format {
     weights_apart: false,
     weights_alone: false,
     #[cfg(feature = "json")]
-    read: |path, _| amplifier::read(path),
+    read: |file, _| amplifier::read(file),
     #[cfg(not(feature = "json"))]
-    read: |path, _| {
-        let path = crate::diagnostic::quoted(&path.to_string_lossy());
+    read: |file, _| {
+        let path = crate::diagnostic::quoted(&file.shown());
         let help =
             "compile it by the command cellc, or by cellc::Builder in a build script with cellc's feature `json`";
         Err(not_read(&format!("{path} is a model of an amplifier, which is not read here"), help))

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::archive;
+use super::file::ModelFile;
 use super::lines::{Advice, advice, in_python, in_shell, python};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::quoted;
@@ -29,13 +30,14 @@ struct Recurrent {
 }
 
 /// Lines for the file, with the names in it where they can be read.
-pub(super) fn of(path: &Path, stem: &str) -> Advice {
-    let pickle = File::open(path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
+pub(super) fn of(model: ModelFile, path: &Path, stem: &str) -> Advice {
+    let pickle = File::open(model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
-    of_checkpoint(&found, path, stem)
+    of_checkpoint(&found, model, path, stem)
 }
 
-fn of_checkpoint(found: &Checkpoint, path: &Path, stem: &str) -> Advice {
+fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) -> Advice {
+    let of_export = [format!("cellc net.onnx {}", model.to_output("net"))];
     let literal = in_python(&path.to_string_lossy());
     let tensors = format!("{stem}.safetensors");
     let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
@@ -58,14 +60,14 @@ fn of_checkpoint(found: &Checkpoint, path: &Path, stem: &str) -> Advice {
     if found.is_without_tensors {
         let help =
             format!("it holds no dictionary of tensors by name, so it is no network. Export the network: {export}");
-        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
+        return advice(IS, &help, of_export);
     }
     if found.is_object {
         let help = format!(
             "it holds a whole module, which only the program that has its classes can load: there, \
              {EXPORT_WITH_OPEN_STEPS}"
         );
-        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
+        return advice(IS, &help, of_export);
     }
     let recurrent = recurrent(found);
     let options = match &recurrent {
@@ -111,12 +113,12 @@ fn of_checkpoint(found: &Checkpoint, path: &Path, stem: &str) -> Advice {
     };
     let is_other = recurrent.is_none() && !found.tensors.is_empty();
     if normed.is_some() || is_other || normalization.is_some() {
-        return advice(IS, &help, ["cellc net.onnx -o net.rs"]);
+        return advice(IS, &help, of_export);
     }
     let lines: Vec<String> =
         ["import torch, safetensors.torch".to_owned(), load].into_iter().chain(select).chain([save]).collect();
     let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    let compile = format!("cellc {}{options} -o {}", in_shell(&tensors), in_shell(&format!("{stem}.rs")));
+    let compile = format!("cellc {}{options} {}", in_shell(&tensors), model.to_output(stem));
     let install = "pip install torch safetensors numpy".to_owned();
     advice(IS, &help, [vec![install], lines, vec![compile]].concat())
 }
@@ -184,8 +186,10 @@ mod tests {
     fn layers_of_both_directions_and_normalizations_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
-        let lines =
-            |tensors: &[(&str, &[u64])]| of_checkpoint(&found(tensors), Path::new("net.pt"), "net").lines.join("\n");
+        let lines = |tensors: &[(&str, &[u64])]| {
+            let file = Path::new("net.pt");
+            of_checkpoint(&found(tensors), file.into(), file, "net").lines.join("\n")
+        };
         let both = lines(&[hh, back]);
         assert!(both.contains("--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"), "{both}");
         assert!(!lines(&[hh]).contains("bidirectional"));

@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -172,6 +172,40 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
     }
 }
 
+/// The lines compile to the file that the user asked for; a model from a pipe is saved first.
+#[test]
+fn lines_lead_to_the_output_that_was_asked_for() {
+    let files = Files::new();
+    let kinds: [(&str, Vec<u8>); 5] = [
+        ("amp.pt", zip(&["net/data.pkl", "net/version"])),
+        ("amp.keras", zip(&["config.json", "model.weights.h5"])),
+        ("amp.tflite", b"\x1c\0\0\0TFL3".to_vec()),
+        ("saved_model.pb", b"\x08\x01\x12\x02\x0a\x00".to_vec()),
+        ("amp.json", b"{\"state_dict\": {}}".to_vec()),
+    ];
+    for (name, bytes) in kinds {
+        let path = files.with(name, bytes);
+        let of = |name: &Path, output: Option<&str>| {
+            let file = ModelFile { path: &path, name, output: output.map(Path::new) };
+            recognise(file).unwrap_err().to_string()
+        };
+        for output in ["out/my net.c", "-o.c", "-"] {
+            let said = of(&path, Some(output));
+            let end = match output {
+                "-" => "-o -\n",
+                "-o.c" => "-o ./-o.c\n",
+                _ => "-o 'out/my net.c'\n",
+            };
+            assert!(said.ends_with(end) && !said.contains(".rs"), "{said}");
+        }
+        let piped = of(Path::new("standard input"), None);
+        assert!(piped.starts_with("error: \"standard input\" is ") && !piped.contains("(\"standard"), "{piped}");
+        let folder = files.0.path().to_str().unwrap();
+        assert!(piped.contains("save what came through the pipe") || name == "saved_model.pb", "{piped}");
+        assert!(!piped.contains(folder), "{piped}");
+    }
+}
+
 #[test]
 fn what_is_not_read_is_named_with_the_lines_that_convert_it() {
     let files = Files::new();
@@ -187,6 +221,7 @@ fn what_is_not_read_is_named_with_the_lines_that_convert_it() {
         files.said("wakeword.tflite", tflite::model_of(&[9, 142, 143, 144])),
         files.said("amp.ort", b"\x30\0\0\0ORTM...."),
         files.said("amp.mnn", b"\x18\0\0\0\xff\xff"),
+        files.said("net.json", "{\"state_dict\": {}}"),
         files.said("amp.json", "{\"model_data\": {\"skip\": 1}, \"state_dict\": {}}"),
         files.said("amp.zip", zip(&["pack/clean.nam"])),
         files.said("pointer.xml", "version https://git-lfs.github.com/spec/v1\n"),

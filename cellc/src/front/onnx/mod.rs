@@ -29,7 +29,8 @@ use std::path::Path;
 use prost::Message;
 
 use super::bounded::{self, Limit};
-use super::{file_name, input_file};
+use super::formats::ModelFile;
+use super::input_file;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 use crate::options::NamedSize;
@@ -48,14 +49,14 @@ const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 ///
 /// # Errors
 /// If the file cannot be read, or is no ONNX model.
-pub(super) fn read(path: &Path, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
-    let shown = quoted(&path.to_string_lossy());
+pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
+    let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
         Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)])
     })?;
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    read_from(&file_name(path), &bytes, folder, dims)
+    read_from(&file.file_name(), &bytes, folder.filter(|_| !file.is_piped()), dims)
 }
 
 /// Reads a model from memory, without touching the file system.

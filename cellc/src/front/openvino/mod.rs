@@ -19,7 +19,10 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-use super::{bounded, file_name, input_file};
+#[cfg(any(test, feature = "internals"))]
+use super::file_name;
+use super::formats::ModelFile;
+use super::{bounded, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;
 #[cfg(any(test, feature = "internals"))]
@@ -35,17 +38,22 @@ use weights::{BinFile, BinLocation};
 ///
 /// # Errors
 /// If a file cannot be read, or is no XML.
-pub(super) fn read(xml: &Path, weights: Option<&Path>, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
-    let bytes = bounded::read(xml, &xml::LIMIT).map_err(|e| unreadable(xml, e))?;
+pub(super) fn read(
+    file: ModelFile,
+    weights: Option<&Path>,
+    wording: Wording,
+) -> Result<(Model, Diagnostics), Diagnostics> {
+    let bytes = bounded::read(file.path, &xml::LIMIT).map_err(|e| unreadable(&file, e))?;
     let place = match weights {
         Some(path) => BinLocation::Given(path.to_owned()),
-        None => BinLocation::Beside(xml.with_extension("bin")),
+        None if file.is_piped() => BinLocation::NotPiped,
+        None => BinLocation::Beside(file.path.with_extension("bin")),
     };
-    read_from(&xml.to_string_lossy(), &file_name(xml), &bytes, BinFile::new(place, wording))
+    read_from(&file.shown(), &file.file_name(), &bytes, BinFile::new(place, wording))
 }
 
-fn unreadable(xml: &Path, error: io::Error) -> Diagnostics {
-    let found = format!("cannot read {}: {error}", quoted(&xml.to_string_lossy()));
+fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
+    let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let mut diagnostic = Diagnostic::error(Origin::Unknown, found);
     diagnostic = match error.kind() {
         // the name may be that of another format

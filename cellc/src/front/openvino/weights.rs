@@ -16,6 +16,8 @@ pub(super) enum BinLocation {
     #[cfg(any(test, feature = "internals"))]
     /// In memory.
     Memory(String, Vec<u8>),
+    /// The model came through a pipe, and no file with it.
+    NotPiped,
     /// Only the model was given.
     Nowhere,
 }
@@ -70,6 +72,12 @@ impl BinFile {
             }
             #[cfg(any(test, feature = "internals"))]
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
+            BinLocation::NotPiped => {
+                let found = "a constant, but the model came through a pipe without its file of weights";
+                Err(Diagnostic::error(origin.clone(), found)
+                    .valid("the .bin file that was saved with the model")
+                    .help(format!("name the file: {option} FILE.bin")))
+            }
             BinLocation::Nowhere => Err(Diagnostic::error(origin.clone(), "a constant, but no weights were given")
                 .valid("the contents of the .bin file that was saved with the model")
                 .help("give the .bin file too")),
@@ -78,7 +86,8 @@ impl BinFile {
 
     /// Whether the user named weights that no constant asked for.
     pub(super) fn given_in_vain(&self) -> bool {
-        self.loaded.is_none() && !matches!(self.place, BinLocation::Beside(_) | BinLocation::Nowhere)
+        self.loaded.is_none()
+            && !matches!(self.place, BinLocation::Beside(_) | BinLocation::NotPiped | BinLocation::Nowhere)
     }
 
     /// What was read.

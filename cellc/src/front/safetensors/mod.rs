@@ -4,11 +4,11 @@ mod header;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::apple::AppleResetGate;
 use super::bounded;
+use super::formats::ModelFile;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::not_finite;
@@ -71,8 +71,9 @@ fn error(found: impl Into<String>) -> Diagnostic {
 ///
 /// # Errors
 /// If it cannot be read, or is no such file.
-pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
-    let shown = path.to_string_lossy().into_owned();
+pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Diagnostics> {
+    let file = file.into();
+    let shown = file.shown();
     let refuse = |why: String| {
         let problem = error(format!("cannot read {}: {why}", quoted(&shown))).valid("a .safetensors file");
         Diagnostics(vec![problem])
@@ -83,10 +84,9 @@ pub(crate) fn read(path: &Path) -> Result<TensorFile, Diagnostics> {
         problems.0[0].cause = Some(Cause(Arc::new(e)));
         problems
     };
-    let bytes = bounded::read(path, &bounded::WEIGHTS).map_err(unreadable)?;
+    let bytes = bounded::read(file.path, &bounded::WEIGHTS).map_err(unreadable)?;
     let header = header::read(&bytes).map_err(refuse)?;
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let file = super::input_file(name, &bytes);
+    let file = super::input_file(file.file_name(), &bytes);
     let bytes = Arc::new(bytes);
     let mut tensors = BTreeMap::new();
     for info in header.tensors {

@@ -175,7 +175,7 @@ impl Graph {
 
 /// A model from files, or everything that is wrong with them.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::front::complete(super::read(xml, weights, Wording::default())?)
+    crate::front::complete(super::read(xml.into(), weights, Wording::default())?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.
