@@ -374,11 +374,11 @@ pub(crate) struct CheckArguments {
     pub(crate) output: Vec<(String, PathBuf)>,
 
     /// Count the values that are above this number in the recording and not in the generated code, or the other way round
-    #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = number, allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
 
     /// Exit with 1 if an output is further than this from the float64 reference or the recording, in any step
-    #[arg(long, value_name = "X", value_parser = limit, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = limit, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
 
     /// Print JSON instead of the table
@@ -629,12 +629,13 @@ impl CommandLine {
     pub(super) fn fetch(&mut self) -> Result<(), Failure> {
         let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else { return Ok(()) };
         // The command would wait for itself.
-        let same = |output: &Path| fs::canonicalize(output).ok() == fs::canonicalize(&path).ok();
-        if let Some((option, _)) = self.outputs().into_iter().find(|(_, output)| piped::is_pipe(&path) && same(output))
-        {
-            let pipe = path.display();
+        let place = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
+        let is_same = |output: &Path| place.is_some() && fs::canonicalize(output).ok() == place;
+        if let Some((option, output)) = self.outputs().into_iter().find(|(_, output)| is_same(output)) {
             return Err(Failure::Usage(format!(
-                "the model comes out of the pipe {pipe}, and {option} {pipe} writes into it: choose another output"
+                "the model comes out of the pipe {}, and {option} {} writes into it: choose another output",
+                path.display(),
+                output.display()
             )));
         }
         let piped = piped::fetch(&path)?;

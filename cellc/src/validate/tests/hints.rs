@@ -122,12 +122,12 @@ fn limits_of_integers_are_said() {
         let (_, said) = validate(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
         said.to_string()
     };
-    const SAYS: &str = "below -4194304 a number counts as -4194304, and above 4194303 as 4194303";
+    const SAYS: &str = "one below -4194304 is read as -4194304, one above 4194303 as 4194303";
     for element in [ElementType::I32, ElementType::I64] {
         assert!(said(element, false).contains(SAYS), "{}", said(element, false));
-        assert!(!said(element, true).contains("counts as"), "{}", said(element, true));
+        assert!(!said(element, true).contains("is read as"), "{}", said(element, true));
     }
-    assert!(!said(ElementType::I16, false).contains("counts as"));
+    assert!(!said(ElementType::I16, false).contains("is read as"));
 }
 
 /// Shapes of several inputs are printed side by side, and a batch without a name is found by the layer that reads it.
