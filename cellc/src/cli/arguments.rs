@@ -7,8 +7,9 @@ use std::time::Duration;
 use crate::arch::{self, Arch, Isa};
 use crate::diagnostic::in_shell;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::front::formats::{self, Format, ModelFile, ReadOptions};
+use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
+use crate::front::model_file::ModelFile;
 use crate::front::underflows;
 use crate::model::Model;
 use crate::options::{
@@ -21,8 +22,8 @@ use clap_complete::Shell;
 
 use super::Failure;
 use super::piped::{self, Piped};
+use super::synonyms;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
-use super::words;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -652,7 +653,7 @@ impl CommandLine {
         let model = self.model()?;
         if is_alone
             && let Some(word) = model.path().to_str().filter(|word| !Path::new(word).exists())
-            && let Some(meant) = words::meant(word)
+            && let Some(meant) = synonyms::meant(word)
         {
             let model = if meant == "help" { "" } else { " MODEL" };
             return Some(format!(

@@ -34,7 +34,10 @@ pub(super) enum Destination {
 /// Reads, compiles, writes.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     // whoever gives another file than a model hears of that before anything else
-    arguments.model.recognise_for(arguments.output.as_deref())?;
+    // an output of another name is refused
+    let is_right =
+        |path: &&Path| *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c");
+    arguments.model.recognise_for(arguments.output.as_deref().filter(is_right))?;
     let destination = destination(arguments)?;
     let emit = emit(arguments, &destination)?;
     let options = options(arguments, &destination, emit)?;

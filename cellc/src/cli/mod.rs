@@ -16,6 +16,7 @@ mod run;
 #[cfg(unix)]
 mod signals;
 mod streams;
+mod synonyms;
 mod weights_file;
 mod words;
 

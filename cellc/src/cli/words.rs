@@ -4,6 +4,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::arguments::CommandLine;
+use super::synonyms::meant;
 
 /// Options of other compilers, and what asks cellc for the same.
 const OTHERS: [(&str, &str); 8] = [
@@ -20,27 +21,6 @@ const OTHERS: [(&str, &str); 8] = [
 /// What other tools call the precision.
 const PRECISION: &str = "--arithmetic f32, int16, int8x16 or int8 says what is multiplied, and cellc check MODEL \
                          --arithmetic all compares them; --weight-format stores weights in fewer bits";
-
-/// Commands of other tools, and what of cellc does the same.
-const COMMANDS: [(&str, &[&str]); 5] = [
-    ("check", &["verify", "test", "validate", "compare", "accuracy"]),
-    ("inspect", &["info", "show", "print", "summary", "view", "describe", "explain", "dump"]),
-    ("run", &["exec", "execute", "infer", "predict", "eval"]),
-    ("bench", &["time", "profile", "benchmark", "perf"]),
-    ("help", &["usage"]),
-];
-
-/// The command of cellc that a word stands for; `None` if it is one itself or stands for none.
-pub(super) fn meant(word: &str) -> Option<&'static str> {
-    let same = COMMANDS.iter().find(|(_, others)| others.contains(&word)).map(|(name, _)| *name);
-    let names = COMMANDS.iter().map(|(name, _)| *name).chain(["completions", "man"]);
-    let plain = word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic());
-    let nearest = names
-        .map(|name| (name, strsim::jaro(word, name)))
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        .filter(|(name, near)| plain && *near > 0.7 && *name != word);
-    same.or(nearest.map(|(name, _)| name))
-}
 
 /// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
 /// one command only there, and takes names for similar that begin with different letters.

@@ -36,7 +36,7 @@ pub(crate) use files::files;
 use names::{Field, Interface};
 use text::FORMATTED;
 #[cfg(feature = "builder")]
-pub(crate) use weights::is_weights_file;
+pub(crate) use weights::{Tail, WEIGHTS_FILE};
 
 /// What is spelled.
 pub(crate) struct Contents<'a> {

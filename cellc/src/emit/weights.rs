@@ -2,8 +2,6 @@
 
 #[cfg(feature = "builder")]
 use std::fmt::Write;
-#[cfg(feature = "builder")]
-use std::path::Path;
 
 #[cfg(feature = "builder")]
 use sha2::{Digest, Sha256};
@@ -11,8 +9,6 @@ use sha2::{Digest, Sha256};
 use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use super::rust::WEIGHTS;
-#[cfg(feature = "builder")]
-use crate::front::bounded;
 #[cfg(feature = "builder")]
 use crate::options::Language;
 
@@ -108,15 +104,7 @@ pub(super) fn weights_file(stem: &str, language: Language) -> String {
 
 /// End of the name of every file of packed weights.
 #[cfg(feature = "builder")]
-const WEIGHTS_FILE: &str = ".weights.bin";
-
-/// True if cellc wrote a file of packed weights: its name ends as such names do, and its bytes end with
-/// the hash of those before.
-#[cfg(feature = "builder")]
-pub(crate) fn is_weights_file(path: &Path) -> bool {
-    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(WEIGHTS_FILE));
-    named && bounded::read(path, &bounded::WEIGHTS).is_ok_and(|file| Tail::ends(&file))
-}
+pub(crate) const WEIGHTS_FILE: &str = ".weights.bin";
 
 /// The bytes behind the weights in their file, by which a source knows the file that belongs to it.
 ///
@@ -124,7 +112,7 @@ pub(crate) fn is_weights_file(path: &Path) -> bool {
 /// compare lengths, so the number of zeros behind it comes from the hash in a file for C: of 65,536
 /// files with as many weights, one has the same length.
 #[cfg(feature = "builder")]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     /// The first half of the weights' SHA-256.
     pub(super) hash: u128,
     /// Length of the tail in bytes.
@@ -154,7 +142,7 @@ impl Tail {
     }
 
     /// True if a file is weights and their tail, in either language.
-    pub(super) fn ends(file: &[u8]) -> bool {
+    pub(crate) fn ends(file: &[u8]) -> bool {
         let zeros = file.iter().rev().take_while(|&&byte| byte == 0).count();
         // The hash may itself end in zeros.
         let ends = (file.len() - zeros..=file.len()).take(17).filter(|&end| end >= 16);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::emit::{INTERFACE, is_weights_file};
+use crate::emit::{INTERFACE, Tail, WEIGHTS_FILE};
 use crate::front::bounded::{self, Limit};
 use crate::temporary::{self, Unfinished};
 pub use place::Place;
@@ -113,6 +113,13 @@ pub fn is_foreign(path: &Path) -> Option<bool> {
     // what cannot be read is reported when it cannot be replaced
     let is_source = || start.windows(WRITTEN_BY.len()).any(|words| words == WRITTEN_BY);
     (length > 0 && read.is_ok()).then(|| !is_source() && !is_weights_file(path))
+}
+
+/// True if cellc wrote a file of packed weights: its name ends as these names do, and its bytes end with
+/// the hash of those before.
+fn is_weights_file(path: &Path) -> bool {
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(WEIGHTS_FILE));
+    named && bounded::read(path, &bounded::WEIGHTS).is_ok_and(|file| Tail::ends(&file))
 }
 
 /// Whether a regular file exists and has these bytes.

@@ -15,6 +15,7 @@ pub mod keys;
 pub(crate) mod layer;
 pub(crate) mod layout;
 mod long_texts;
+pub mod model_file;
 #[cfg(feature = "read-onnx")]
 pub mod onnx;
 #[cfg(feature = "read-openvino")]

@@ -2,10 +2,10 @@
 //! is called `cellc.` and its name.
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
-use super::formats::ModelFile;
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
+use super::model_file::ModelFile;
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{CellKind, Direction, Model, ResetGate};

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::bounded::{self, Limit};
-use super::formats::ModelFile;
 use super::keys::Spanned;
 use super::long_texts::LONGEST;
+use super::model_file::ModelFile;
 #[cfg(feature = "read-safetensors")]
 use super::safetensors::TensorFile;
 use super::stack::Stack;

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 
 use super::content::Content;
-use super::file::ModelFile;
 use super::foreign::FOREIGN;
-use super::lines::{Advice, advice, in_python, in_shell, python};
+use super::lines::{Advice, advice, in_python, in_shell, python, to_output};
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::{saved, tflite};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
+use crate::front::model_file::ModelFile;
 
 /// The endings of formats that are not read, and what a file of that name should be.
 const ENDINGS: [(&str, &str); 22] = [
@@ -78,7 +78,7 @@ fn of(model: ModelFile, content: &Content) -> Advice {
     let (file, name) = (in_shell(&path.to_string_lossy()), path.file_name().unwrap_or(path.as_os_str()));
     let stem = Path::new(name).file_stem().unwrap_or(name).to_string_lossy().into_owned();
     let literal = in_python(&path.to_string_lossy());
-    let compile_as = |file: &str, stem: &str| format!("cellc {} {}", in_shell(file), model.to_output(stem));
+    let compile_as = |file: &str, stem: &str| format!("cellc {} {}", in_shell(file), to_output(&model, stem));
     let compile = compile_as(&format!("{stem}.xml"), &stem);
     let saved = in_python(&format!("{stem}.xml"));
     let save = format!("openvino.save_model(model, {saved}, compress_to_fp16=False)");
@@ -293,6 +293,6 @@ fn of_json(model: ModelFile, literal: &str, stem: &str, keys: &[String]) -> Advi
     let save = format!("safetensors.numpy.save_file(weights, {}{metadata})", in_python(&tensors));
     let lines = [&["import json, numpy, safetensors.numpy", &load][..], of_data, &[arrays, &save]].concat();
     let python = python(&lines);
-    let compile = format!("cellc {}{cell} {}", in_shell(&tensors), model.to_output(stem));
+    let compile = format!("cellc {}{cell} {}", in_shell(&tensors), to_output(&model, stem));
     advice(is, help, [vec!["pip install safetensors numpy".to_owned()], python, vec![compile]].concat())
 }

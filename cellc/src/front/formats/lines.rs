@@ -1,6 +1,9 @@
 //! Advice about a file, and the lines of it that a shell or Python takes.
 
+use std::path::Path;
+
 use crate::diagnostic;
+use crate::front::model_file::ModelFile;
 
 /// What to do about a file.
 pub(super) struct Advice {
@@ -25,6 +28,15 @@ pub(super) fn in_shell(path: &str) -> String {
     // what begins like an option is none with a folder in front
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     diagnostic::in_shell(&path)
+}
+
+/// The end of a command that compiles a model of this name: `-o net.rs`, or the user's own output.
+pub(super) fn to_output(model: &ModelFile, stem: &str) -> String {
+    match model.output {
+        Some(output) if output == Path::new("-") => "-o -".to_owned(),
+        Some(output) => format!("-o {}", in_shell(&output.to_string_lossy())),
+        None => format!("-o {}", in_shell(&format!("{stem}.rs"))),
+    }
 }
 
 /// A text for Python.

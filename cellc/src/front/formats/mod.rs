@@ -8,7 +8,6 @@
 mod advice;
 mod archive;
 mod content;
-mod file;
 mod foreign;
 mod lines;
 mod pickle;
@@ -22,9 +21,9 @@ mod tflite;
 use std::io;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, quoted};
+use crate::front::model_file::ModelFile;
 use crate::model::Model;
 use content::Content;
-pub use file::ModelFile;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};

@@ -6,12 +6,12 @@ use std::io;
 use std::path::Path;
 
 use super::content::{Content, head};
-use super::file::ModelFile;
 use super::foreign::is_foreign;
 use crate::diagnostic::{Diagnostics, Wording};
 #[cfg(feature = "json")]
 use crate::front::amplifier;
 use crate::front::keys::Keys;
+use crate::front::model_file::ModelFile;
 #[cfg(feature = "read-onnx")]
 use crate::front::onnx;
 #[cfg(feature = "read-openvino")]

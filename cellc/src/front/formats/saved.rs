@@ -5,11 +5,11 @@ use std::fs::File;
 use std::path::Path;
 
 use super::archive;
-use super::file::ModelFile;
-use super::lines::{Advice, advice, in_python, in_shell, python};
+use super::lines::{Advice, advice, in_python, in_shell, python, to_output};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::quoted;
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
+use crate::front::model_file::ModelFile;
 use crate::front::weight_norm::{normalization, remedy_of_weight_norm};
 
 /// Steps of a call in the line that declares layers of both directions.
@@ -37,7 +37,7 @@ pub(super) fn of(model: ModelFile, path: &Path, stem: &str) -> Advice {
 }
 
 fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) -> Advice {
-    let of_export = [format!("cellc net.onnx {}", model.to_output("net"))];
+    let of_export = [format!("cellc net.onnx {}", to_output(&model, "net"))];
     let literal = in_python(&path.to_string_lossy());
     let tensors = format!("{stem}.safetensors");
     let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
@@ -118,7 +118,7 @@ fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) 
     let lines: Vec<String> =
         ["import torch, safetensors.torch".to_owned(), load].into_iter().chain(select).chain([save]).collect();
     let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    let compile = format!("cellc {}{options} {}", in_shell(&tensors), model.to_output(stem));
+    let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
     let install = "pip install torch safetensors numpy".to_owned();
     advice(IS, &help, [vec![install], lines, vec![compile]].concat())
 }

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use super::content::Content;
 use super::*;
 use crate::diagnostic::Wording;
+use crate::front::model_file::ModelFile;
 
 /// A zip archive of empty files with these names.
 fn zip(names: &[&str]) -> Vec<u8> {

@@ -29,8 +29,8 @@ use std::path::Path;
 use prost::Message;
 
 use super::bounded::{self, Limit};
-use super::formats::ModelFile;
 use super::input_file;
+use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 use crate::options::NamedSize;

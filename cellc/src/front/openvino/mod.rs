@@ -21,7 +21,7 @@ use std::path::Path;
 
 #[cfg(any(test, feature = "internals"))]
 use super::file_name;
-use super::formats::ModelFile;
+use super::model_file::ModelFile;
 use super::{bounded, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;

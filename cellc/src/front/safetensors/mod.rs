@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::apple::AppleResetGate;
 use super::bounded;
-use super::formats::ModelFile;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
+use super::model_file::ModelFile;
 use super::not_finite;
 use super::weight_norm::{normalization, remedy_of_weight_norm};
 use super::weights::{Baked, CellWeights, DenseLayer};

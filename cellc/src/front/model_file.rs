@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use super::lines;
-
 /// A model's file.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelFile<'a> {
@@ -41,14 +39,5 @@ impl ModelFile<'_> {
     /// The name of the network in the file, where the file does not say one.
     pub fn stem(&self) -> String {
         self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
-    }
-
-    /// The end of a command that compiles a model of this name: `-o net.rs`, or the user's own output.
-    pub(super) fn to_output(self, stem: &str) -> String {
-        match self.output {
-            Some(output) if output == Path::new("-") => "-o -".to_owned(),
-            Some(output) => format!("-o {}", lines::in_shell(&output.to_string_lossy())),
-            None => format!("-o {}", lines::in_shell(&format!("{stem}.rs"))),
-        }
     }
 }
