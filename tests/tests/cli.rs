@@ -650,7 +650,9 @@ fn models_share_the_file_of_their_interface() {
         let mut cc = Command::new("cc");
         cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-c", "one.c", "other.c"]);
         done(cc.current_dir(place.0.path())).succeeded();
-        ["one.o", "other.o"].map(|name| fs::remove_file(place.path(name)).unwrap());
+        for object in ["one.o", "other.o"] {
+            fs::remove_file(place.path(object)).unwrap();
+        }
     }
 
     // whatever else is there stays there
