@@ -39,6 +39,7 @@ impl<'a> Validation<'a> {
         let Some(condition) = self.view(node, condition, Geometry::reshaped(Vec::new())) else { return };
         let branches = (self.side(node, &choice.then, true), self.side(node, &choice.otherwise, false));
         let (Some(then), Some(otherwise)) = branches else { return };
+        let Some(()) = self.all_counted(node, &[&then[..], &otherwise[..]].concat()) else { return };
         for (port, (then, otherwise)) in then.into_iter().zip(otherwise).enumerate() {
             let shapes = [&then, &otherwise].map(|known| self.shape_of(known));
             if shapes[0] != shapes[1] {

@@ -2,7 +2,7 @@
 
 use super::limits::MOST_ELEMENTS;
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
-use super::{Known, UNDEFINED, Validation, element_count, fold};
+use super::{Known, Validation, element_count, fold};
 use crate::diagnostic::Severity;
 use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
 
@@ -155,73 +155,6 @@ impl Validation<'_> {
         let stated = self.model.values[node.outputs[0].0].element;
         let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
         if let Some(tensor) = Tensor::from_i64(vec![shape.len()], &shape) {
-            self.set(node, 0, Known::Constant(tensor, element));
-        }
-    }
-
-    pub(super) fn range(&mut self, node: &Node) {
-        let number = |known: Known| {
-            let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;
-            known.tensor().filter(one).map(|tensor| tensor.get_f64(0))
-        };
-        let numbers = self.inputs(node).and_then(|all| all.into_iter().map(number).collect::<Option<Vec<f64>>>());
-        if let Some(&[start, stop, step]) = numbers.as_deref() {
-            self.range_of_numbers(node, start, stop, step);
-            return;
-        }
-        let ends = [(0, "the start"), (1, "the stop"), (2, "the step")];
-        let is_open = |&(port, _): &(usize, _)| matches!(self.input(node, port), Some(Known::Source(..)));
-        if let Some((_, what)) = ends.into_iter().find(is_open).filter(|_| node.kind.starts_with("Range")) {
-            self.range_of_run_time(node, what);
-            return;
-        }
-        let [start, stop, step] = ends.map(|(port, what)| self.integer(node, port, what));
-        let (Some(start), Some(stop), Some(step)) = (start, stop, step) else { return };
-        if step == 0 {
-            self.error(node, &node.origin, "a step of 0", "any other", "correct the step");
-            return;
-        }
-        let span = if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
-        let step_size = i128::from(step).abs();
-        let count = usize::try_from((span.max(0) + step_size - 1) / step_size).unwrap_or(usize::MAX);
-        let stated = self.model.values[node.outputs[0].0].element;
-        let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
-        if self.foldable(node, &[count], element).is_none() {
-            return;
-        }
-        match fold::range(start, step, count, element) {
-            Ok(tensor) => self.set(node, 0, Known::Constant(tensor, element)),
-            Err(reason) => self.error(node, &node.origin, reason, "an operation that has a result", UNDEFINED),
-        }
-    }
-
-    /// Refuses a Range of which a call says how many elements it has: a mask made of it would be
-    /// broadcast where the largest length is 1, and fit no tensor where it is below the steps.
-    fn range_of_run_time(&mut self, node: &Node, what: &str) {
-        let found = format!("{what} of Range is computed at run time: it says the size of a tensor");
-        let valid = "a start, a stop and a step that are known when compiling, sizes of inputs among them";
-        let help = "where it makes a mask of lengths, count all steps of x: \
-            torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
-            tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
-        self.error(node, &node.origin, found, valid, help);
-    }
-
-    /// Numbers from one on, each so far from the one before: of none, nothing can be made.
-    fn range_of_numbers(&mut self, node: &Node, start: f64, stop: f64, step: f64) {
-        let count = ((stop - start) / step).ceil();
-        if !(1.0..=MOST_ELEMENTS as f64).contains(&count) {
-            let found = format!("numbers from {start} to {stop} in steps of {step}");
-            let valid = format!("1 to {MOST_ELEMENTS} numbers");
-            self.error(node, &node.origin, found, valid, "correct the start, the stop or the step");
-            return;
-        }
-        let element = self.model.values[node.outputs[0].0].element;
-        let count = count as usize;
-        if self.foldable(node, &[count], element).is_none() {
-            return;
-        }
-        let numbers: Vec<f32> = (0..count).map(|k| (start + k as f64 * step) as f32).collect();
-        if let Some(tensor) = Tensor::from_f32(vec![count], &numbers) {
             self.set(node, 0, Known::Constant(tensor, element));
         }
     }

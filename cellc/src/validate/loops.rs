@@ -138,6 +138,7 @@ impl<'a> Validation<'a> {
             known[value.0] = Some(Known::Iteration(shape, element));
         }
         let (results, nodes) = self.body(&body.body, known)?;
+        self.all_counted(node, &results)?;
         for (result, initial) in &iteration.constant {
             let same = match (&results[*result], initial) {
                 (Known::Constant(a, _), Known::Constant(b, _)) => {
@@ -201,6 +202,7 @@ impl<'a> Validation<'a> {
                 known[value.0] = Some(Known::Constant(Tensor::from_i64(shape, &[trip as i64])?, element));
             }
             let (now, nodes) = self.body(&body.body, known)?;
+            self.all_counted(node, &now)?;
             self.nodes.extend(nodes);
             results = now;
             goes_on = match body.condition.map(|result| &results[result]) {

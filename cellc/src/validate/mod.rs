@@ -31,6 +31,7 @@ mod normalize;
 mod one_step;
 mod parameters;
 mod places;
+mod ranges;
 mod reduce;
 mod regrouped;
 mod rounding;
@@ -539,7 +540,7 @@ impl<'a> Validation<'a> {
 
     fn result(&mut self, node: &Node) -> Option<ResultValue> {
         let input = node.inputs[0];
-        let known = self.input(node, 0)?;
+        let known = self.with_zeros_behind(node, self.input(node, 0)?)?;
         let (shape, element) = (self.shape_of(&known), known.element());
         let value = &self.model.values[input.0];
         if shape.contains(&0) {
@@ -565,6 +566,18 @@ impl<'a> Validation<'a> {
         let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
         let names = names(&[own, &value.names], &node.name);
         Some(ResultValue { names, shape, element, source: self.source(&known)?, parts: None })
+    }
+
+    /// An output with zeros behind the last of its parts, where only a call knows how many it has.
+    fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
+        let open = self.ending_of(&known).filter(|ending| ending.parts_along.is_some() && !ending.is_zero);
+        let Some(ending) = open else { return Some(known) };
+        let zero = self.number_like(&known, 0.0)?;
+        let out = self.only_parts(node, &known, ending, &zero)?;
+        if let Known::Source(Source::Value(value), _) = out {
+            self.endings.insert(value, until::Ending { is_zero: true, ..ending });
+        }
+        Some(out)
     }
 
     /// What an input of a node is; `None` after an error.

@@ -1,6 +1,7 @@
 //! Reductions along axes, and powers.
 
 use super::shape::Geometry;
+use super::until::Ending;
 use super::{Known, UNDEFINED, Validation, fold};
 use crate::model::{
     Activation, ElementType, Elementwise, NoAxes, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp,
@@ -29,9 +30,66 @@ impl Validation<'_> {
             _ => self.listed_axes(node, &given, rank),
         };
         let Some(axes) = axes else { return };
-        if let Some(known) = self.reduced(node, reduction, &input, &axes, keep) {
+        let known = match self.ending_of(&input) {
+            Some(ending) if ending.parts_along.is_some() => {
+                self.reduced_parts(node, reduction, (&input, ending), &axes, keep)
+            }
+            _ => self.reduced(node, reduction, &input, &axes, keep),
+        };
+        if let Some(known) = known {
             self.set(node, 0, known);
         }
+    }
+
+    /// A reduction of a tensor of which only a call knows how many parts it has.
+    fn reduced_parts(
+        &mut self,
+        node: &Node,
+        reduction: Reduction,
+        (input, ending): (&Known, Ending),
+        axes: &[usize],
+        keep: bool,
+    ) -> Option<Known> {
+        let along = ending.parts_along?;
+        if !axes.contains(&along) {
+            let before = axes.iter().filter(|&&axis| axis < along).count();
+            let along = if keep { along } else { along - before };
+            self.hands_on = Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
+            return self.reduced(node, reduction, input, axes, keep);
+        }
+        let is_float = input.element().is_float();
+        let count = Known::Source(ending.count, ElementType::I64);
+        let may_be_none = self.range_of(&count)[0] < 1.0;
+        if !is_float && may_be_none && matches!(reduction, Reduction::Max | Reduction::Min) {
+            let found = "the largest or the smallest of integers of which a call may have none";
+            let valid = "at least one integer, by Clip or Max of their number, or floating point";
+            self.error(node, &node.origin, found, valid, "convert the integers to floating point before");
+            return None;
+        }
+        let [least, most] = if is_float { [f64::NEG_INFINITY, f64::INFINITY] } else { self.range_of(input) };
+        let neutral = match reduction {
+            Reduction::Product | Reduction::All => 1.0,
+            Reduction::Max | Reduction::LogSumExp => least,
+            Reduction::Min => most,
+            _ => 0.0,
+        };
+        let neutral = self.number_like(input, neutral as f32)?;
+        let parts = self.only_parts(node, input, ending, &neutral)?;
+        if reduction != Reduction::Mean {
+            return self.reduced(node, reduction, &parts, axes, keep);
+        }
+        if !is_float {
+            let found = "a mean of integers of which only a call knows how many there are";
+            self.error(node, &node.origin, found, "a mean of floating point", "convert the integers before");
+            return None;
+        }
+        let sum = self.reduced(node, Reduction::Sum, &parts, axes, keep)?;
+        let shape = self.shape_of(input);
+        let others: usize = axes.iter().filter(|&&axis| axis != along).map(|&axis| shape[axis]).product();
+        let count = self.converted(node, &count, ElementType::F32)?;
+        let others = self.number_like(&sum, others as f32)?;
+        let count = self.computed(node, Elementwise::Multiply, vec![count, others])?;
+        self.computed(node, Elementwise::Divide, vec![sum, count])
     }
 
     /// Axes in order, all of them where none are given.

@@ -11,21 +11,39 @@ use crate::model::{
     ResultValue, Source, Tensor, ValidLoop, ValidOp, shape_text,
 };
 
+/// What to do where a Range of run time makes a mask of lengths.
+pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
+    torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
+    tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
+
 /// How often a body is looked at to find the ranges of integers that are carried.
 const MOST_ATTEMPTS: usize = 4;
 
 /// The most iterations of a loop that counts them while it runs: f32 holds their number, and that of the next.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 
-/// What a call says of an output of a loop that ends by its condition.
+/// What makes parts whose number only a call knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// The iterations of a loop that ends by its condition.
+    Loop,
+    /// A Range whose limit is computed.
+    Range,
+}
+
+/// What a call says of an output of a loop that ends by its condition, or of a Range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
-    /// How many iterations there were.
-    count: Source,
+    /// How many iterations there were, or elements.
+    pub(super) count: Source,
+    /// What the parts were made by.
+    pub(super) by: Opened,
+    /// True if the elements behind the last part are zero.
+    pub(super) is_zero: bool,
     /// Whether there would have been more; `None` where the model itself says how many there are at most.
-    truncated: Option<Source>,
+    pub(super) truncated: Option<Source>,
     /// The axis along which the output has a part for each iteration.
-    parts_along: Option<usize>,
+    pub(super) parts_along: Option<usize>,
 }
 
 /// How many iterations a loop has.
@@ -154,6 +172,7 @@ impl<'a> Validation<'a> {
             }
         };
         let (results, nodes) = self.body(&body.body, known)?;
+        self.all_counted(node, &results)?;
         let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
         match huge {
             Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
@@ -268,7 +287,8 @@ impl<'a> Validation<'a> {
                     usize::try_from(if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis }).ok()
                 });
                 let truncated = may_cut.then_some(still);
-                self.endings.insert(*value, Ending { count, truncated, parts_along: axis });
+                let by = Opened::Loop;
+                self.endings.insert(*value, Ending { count, by, is_zero: true, truncated, parts_along: axis });
             }
         }
         let running = goes_on.and_then(|known| match known {
@@ -344,23 +364,108 @@ impl<'a> Validation<'a> {
             }
             Op::Elementwise(function) => match self.parts_of_elements(node, function, &open) {
                 Ok(axis) => {
-                    self.hands_on = Some(Ending { parts_along: Some(axis), ..ending });
+                    self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                     false
                 }
-                Err(found) => {
+                Err(found) if ending.by == Opened::Loop => {
                     let valid = "for each part one element, or one for all of them";
                     self.error(node, &node.origin, found, valid, "compute this part outside of the model");
                     true
                 }
+                Err(_) => {
+                    let found = "elements of a Range, of which only a call says how many there are, meet a fixed number \
+                                 of others: they fit at some calls only";
+                    let valid = "for each element of the Range one other, or one for all of them";
+                    self.error(node, &node.origin, found, valid, COUNT_ALL);
+                    true
+                }
             },
+            Op::Reduce { .. } if open[0].0 == 0 => false,
+            Op::Gather { .. } | Op::Unsqueeze | Op::Transpose if open.len() == 1 => {
+                let moved = self.moved_parts(node, open[0].0, axis);
+                if let Some(axis) = moved {
+                    self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+                } else {
+                    self.read_as_all(node, ending);
+                }
+                moved.is_none()
+            }
             _ => {
-                let found =
-                    "an output of a loop that ends by its condition is read: how many parts it has only a call knows";
-                let valid = "an output of the model, or operations element by element";
-                self.error(node, &node.origin, found, valid, "compute this part outside of the model");
+                self.read_as_all(node, ending);
                 true
             }
         }
+    }
+
+    /// Refuses what reads as many parts as there may be.
+    fn read_as_all(&mut self, node: &Node, ending: Ending) {
+        let (found, help) = match ending.by {
+            Opened::Loop => (
+                "an output of a loop that ends by its condition is read: how many parts it has only a call knows",
+                "compute this part outside of the model",
+            ),
+            Opened::Range => (
+                "elements of a Range are read whose limit is computed: how many there are only a call knows",
+                COUNT_ALL,
+            ),
+        };
+        let valid = "an output of the model, operations element by element, reductions, indices of Gather, Unsqueeze, \
+                     Transpose";
+        self.error(node, &node.origin, found, valid, help);
+    }
+
+    /// Refuses results of a body of which only a call knows how many parts they have.
+    pub(super) fn all_counted(&mut self, node: &Node, results: &[Known]) -> Option<()> {
+        let open = results.iter().find_map(|known| self.ending_of(known).filter(|of| of.parts_along.is_some()));
+        match open {
+            Some(ending) => {
+                self.read_as_all(node, ending);
+                None
+            }
+            None => Some(()),
+        }
+    }
+
+    /// The axis of the parts in what an operation makes that moves elements; `None` where it does not keep them.
+    fn moved_parts(&mut self, node: &Node, port: usize, along: usize) -> Option<usize> {
+        let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
+        let counted = |axis: i64, rank: usize| {
+            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&axis| axis < rank)
+        };
+        match node.op {
+            Op::Gather { batch_dims: 0 } if port == 1 => {
+                let axis = counted(self.integer(node, 2, "the axis")?, rank(self, 0)?)?;
+                Some(axis + along)
+            }
+            Op::Unsqueeze => {
+                let axes = self.integers(node, 1, "the axes")?;
+                let rank = rank(self, 0)? + axes.len();
+                let added: Vec<usize> = axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
+                (0..rank).filter(|axis| !added.contains(axis)).nth(along)
+            }
+            Op::Transpose => {
+                let order = self.integers(node, 1, "the order")?;
+                let rank = rank(self, 0)?;
+                match order.is_empty() {
+                    true => Some(rank - 1 - along),
+                    false => order.iter().position(|&axis| counted(axis, rank) == Some(along)),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A value with a number in place of what stands behind its last part.
+    pub(super) fn only_parts(&mut self, node: &Node, known: &Known, ending: Ending, other: &Known) -> Option<Known> {
+        let Some(axis) = ending.parts_along else { return Some(known.clone()) };
+        let shape = self.shape_of(known);
+        let mut places = vec![1; shape.len()];
+        places[axis] = shape[axis];
+        let numbers: Vec<i64> = (0..shape[axis] as i64).collect();
+        let numbers = Known::Constant(Tensor::from_i64(places, &numbers)?, ElementType::I64);
+        let count = Known::Source(ending.count, ElementType::I64);
+        let is_part = self.computed(node, E::Less, vec![numbers, count])?;
+        self.computed(node, E::Select, vec![is_part, known.clone(), other.clone()])
     }
 
     /// The sizes of a value of which only a call knows how many parts it has along an axis.

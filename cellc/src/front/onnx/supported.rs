@@ -211,7 +211,13 @@ pub static SUPPORTED: &[Supported] = &[
     row("GatherElements", &[11, 13], 2..=2, o::gather_elements, "any indices, as Gather"),
     row("Expand", &[8, 13], 2..=2, o::expand, "a constant shape"),
     row("Tile", &[6, 13], 2..=2, o::tile, "constant repeats"),
-    row("Range", &[11, 27], 3..=3, o::range, "computed when compiling"),
+    row(
+        "Range",
+        &[11, 27],
+        3..=3,
+        o::range,
+        "computed when compiling, or up to a limit of run time that Clip or Min bounds: <name>_len counts the numbers",
+    ),
     row(
         "ReverseSequence",
         &[10, 28],

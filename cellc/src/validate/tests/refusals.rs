@@ -381,3 +381,82 @@ fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
     let [x, lengths] = [vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![1.0, 2.0]];
     assert_eq!(computed(&all, &[x, lengths])[0].1, [1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
 }
+
+/// Numbers up to a limit that a call computes and Clip bounds by 4: lengths `[2, 1]`.
+fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
+    let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
+    let axes = graph.ints(&[0, 1]);
+    let op = Op::Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All };
+    let largest = graph.node("largest", op, &[lengths, axes], Graph::value(None, ElementType::I64));
+    let most = graph.int(4);
+    let least = Op::Elementwise(Elementwise::Minimum);
+    let limit = graph.node("limit", least, &[largest, most], Graph::value(None, ElementType::I64));
+    let inputs = [graph.int(1), limit, graph.int(1)];
+    (graph.node("numbers", Op::Range, &inputs, Graph::value(None, ElementType::I64)), lengths)
+}
+
+/// A Range with a limit that is bounded has room for the most elements; what reads it takes those that there are.
+#[test]
+fn a_range_to_a_bounded_limit_counts_its_elements() {
+    let reduced = |reduction: Reduction| {
+        let mut graph = Graph::default();
+        let (numbers, _) = numbers(&mut graph);
+        let numbers = graph.convert(numbers, ElementType::F32);
+        let axes = graph.ints(&[0]);
+        let y = graph.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, &[numbers, axes]);
+        graph.result("y", y);
+        graph
+    };
+    let cases = [
+        (Reduction::Sum, [6.0, 1.0, 0.0]),
+        (Reduction::Mean, [2.0, 1.0, f64::NAN]),
+        (Reduction::Max, [3.0, 1.0, f64::NEG_INFINITY]),
+        (Reduction::Min, [1.0, 1.0, f64::INFINITY]),
+        (Reduction::Product, [6.0, 1.0, 1.0]),
+        (Reduction::SumSquare, [14.0, 1.0, 0.0]),
+    ];
+    for (reduction, results) in cases {
+        for (lengths, result) in [[9.0, 2.0], [2.0, 0.0], [-5.0, 1.0]].into_iter().zip(results) {
+            let found = computed(&reduced(reduction), &[lengths.to_vec()])[0].1[0];
+            assert!(found == result || found.is_nan() && result.is_nan(), "{reduction:?} of {lengths:?}: {found}");
+        }
+    }
+    let mut mask = Graph::default();
+    let (numbers, lengths) = numbers(&mut mask);
+    let greater = Op::Elementwise(Elementwise::LessEqual);
+    let is_step = mask.node("mask", greater, &[numbers, lengths], Graph::value(None, ElementType::Bool));
+    let is_step = mask.convert(is_step, ElementType::F32);
+    let table = mask.constant(&[4, 2]);
+    let axis = mask.int(0);
+    let rows = mask.op(Op::Gather { batch_dims: 0 }, &[table, numbers, axis]);
+    mask.result("mask", is_step);
+    mask.result("rows", rows);
+    let found = computed(&mask, &[vec![2.0, 1.0]]);
+    assert_eq!(found[0].1, [1.0, 0.0, 0.0, 1.0, 0.0, 0.0], "zeros behind the end");
+    assert_eq!(found[1].1[2..], [0.0; 4], "of one number");
+    let counts: Vec<&Vec<f64>> = found[2..].iter().map(|(_, numbers)| numbers).collect();
+    assert_eq!(counts, [&[1.0], &[1.0]], "mask_len, rows_len");
+}
+
+/// Whatever reads elements of a Range as if all were there is refused.
+#[test]
+fn a_range_to_a_bounded_limit_is_not_read_as_a_whole() {
+    let refusal = |build: fn(&mut Graph, ValueId) -> ValueId| {
+        let mut graph = Graph::default();
+        let (numbers, _) = numbers(&mut graph);
+        let numbers = graph.convert(numbers, ElementType::F32);
+        let y = build(&mut graph, numbers);
+        graph.result("y", y);
+        validate(&graph.0, &Options::default()).expect_err("a count of run time").to_string()
+    };
+    let added = refusal(|graph, numbers| {
+        let x = graph.input_of("x", &[3], ElementType::F32);
+        graph.elementwise(Elementwise::Add, &[x, numbers])
+    });
+    assert!(added.contains("meet a fixed number of others") && added.contains("torch.arange(x.shape[1])"), "{added}");
+    let product = refusal(|graph, numbers| {
+        let x = graph.constant(&[3, 2]);
+        graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[numbers, x])
+    });
+    assert!(product.contains("elements of a Range are read whose limit is computed"), "{product}");
+}
