@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use cellc::internals::front::keys::{Key, Macro};
+use cellc::internals::front::keys::Macro;
 use cellc::internals::model::{CellKind, ResetGate, general_equations};
 use cellc_tests::command;
 use cellc_tests::corpus::{self, Case};
@@ -61,11 +61,47 @@ fn documents_speak_of_options_that_exist() {
     }
 }
 
-/// The README is read in one go.
+/// The README is read in one go, and the changelog of a first release, too.
 #[test]
 fn the_readme_is_short() {
-    let words = read("README.md").split_whitespace().count();
-    assert!(words <= 900, "{words} words");
+    for (name, most) in [("README.md", 900), ("CHANGELOG.md", 400)] {
+        let words = read(name).split_whitespace().count();
+        assert!(words <= most, "{name}: {words} words");
+    }
+}
+
+/// All documents outside the notebook have at most 20,000 words.
+#[test]
+fn the_documents_are_short() {
+    let names = documents().into_iter().filter(|name| !name.starts_with("docs/notebook/"));
+    let words: usize = names.map(|name| read(&name).split_whitespace().count()).sum();
+    assert!(words <= 20_000, "{words} words");
+}
+
+/// Words that point to a thing that is named elsewhere.
+const POINTERS: [&str; 12] =
+    ["what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose", "there"];
+
+/// The words of the paragraphs and lists of a document, without code, links and tables.
+fn prose(text: &str) -> Vec<String> {
+    let text = text.split("```").step_by(2).collect::<String>();
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('|') && !line.starts_with("    "));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = text.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+    // the targets of links
+    let text = text.split("](").map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
+    let text = text.collect::<Vec<_>>().join(" ").to_lowercase();
+    let words = text.split(|c: char| !c.is_ascii_alphabetic() && c != '\'');
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Documents name things: at most 3 % of their words point to something named elsewhere.
+#[test]
+fn the_documents_name_things() {
+    let words: Vec<String> = documents().iter().flat_map(|name| prose(&read(name))).collect();
+    let pairs = words.windows(2).filter(|pair| [["the", "same"], ["so", "many"]].contains(&[&*pair[0], &*pair[1]]));
+    let pointers = words.iter().filter(|word| POINTERS.contains(&word.as_str())).count() + pairs.count();
+    assert!(words.len() > 5_000 && pointers * 100 <= 3 * words.len(), "{pointers} of {} words point", words.len());
 }
 
 /// Every Markdown file of the repository, sorted.
@@ -234,7 +270,7 @@ fn listed(text: &str, start: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(start)).collect()
 }
 
-/// The pages of the macros, and the table of what a file of weights may say, list the keys that there are.
+/// The pages of the macros list every key, and no other.
 #[test]
 fn keys_are_listed() {
     let general = read("cellc-macros/src/gru_cell.md");
@@ -251,9 +287,4 @@ fn keys_are_listed() {
             assert!(called.keys().any(|key| key.name() == name), "{} has no key {name}", called.name());
         }
     }
-    let mut of_files: Vec<_> = Key::of_files().map(|key| format!("cellc.{}", key.name_in_files())).collect();
-    let mut in_table = listed(&read("docs/reference/formats.md"), "cellc.");
-    of_files.sort();
-    in_table.sort();
-    assert_eq!(in_table, of_files);
 }

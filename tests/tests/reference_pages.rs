@@ -187,11 +187,11 @@ fn options() {
 #[test]
 fn formats() {
     let entries = entries(&help(""));
-    let mut text = String::from("| metadata | option | meaning |\n|---|---|---|\n");
+    let mut text = String::new();
     for key in Key::of_files() {
         let option = format!("--{}", key.name_in_files().replace('_', "-"));
         let entry = entries.iter().find(|entry| entry.name() == option).expect("every key has an option");
-        let _ = writeln!(text, "| `cellc.{}` | `{}` | {} |", key.name_in_files(), option, entry.text);
+        let _ = writeln!(text, "* `{}`: {}", key.name_in_files(), entry.text);
     }
     compare_part("docs/reference/formats.md", text.trim_end());
 }
@@ -210,15 +210,16 @@ fn targets() {
         let triples: Vec<String> = target.triples.iter().map(|triple| format!("`{triple}`")).collect();
         let _ = writeln!(text, "| `{}` | {} | {} |", target.name, isas.join(", "), triples.join(", "));
     }
-    text += "\n| `--isa` | multiply-add | chosen |\n|---|---|---|\n";
-    for isa in ALL {
-        let chosen = match isa.detection {
-            Detection::Baseline => "always there",
-            Detection::Compiling(_) => "when compiling",
-            Detection::Running(..) => "at run time",
-        };
-        let fused = if isa.fma { "fused" } else { "unfused" };
-        let _ = writeln!(text, "| `{}` | {fused} | {chosen} |", isa.name);
-    }
+    let named = |wanted: &dyn Fn(&Isa) -> bool| {
+        let names: Vec<String> = ALL.iter().filter(|isa| wanted(isa)).map(|isa| format!("`{}`", isa.name)).collect();
+        names.join(", ")
+    };
+    let at_run_time = |isa: &Isa| matches!(isa.detection, Detection::Running(..));
+    let _ = write!(
+        text,
+        "\n* Chosen at run time: {}. All others are chosen when compiling.\n* Without fused multiply-add: {}.\n",
+        named(&at_run_time),
+        named(&|isa| !isa.fma)
+    );
     compare_part("docs/reference/targets.md", text.trim_end());
 }
