@@ -31,7 +31,7 @@ fn names_steps(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let word = |word: &&str| name.contains(*word);
     let is_batch = name.contains("batch");
-    !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(|w| word(w)))
+    !is_batch && (name == "t" || ["step", "time", "seq", "frame", "sample", "len"].iter().any(word))
 }
 
 impl Validation<'_> {
