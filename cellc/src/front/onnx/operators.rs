@@ -53,6 +53,28 @@ pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name
     }
 }
 
+/// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also of NaN.
+pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    use Elementwise as E;
+    let bias = call.attributes.float("bias").unwrap_or(0.0);
+    let limit = call.attributes.float("lambd").unwrap_or(0.5);
+    let x = call.x();
+    if !reader.element(x).is_float() {
+        reader.error("a Shrink of integers", "floating point", "convert the integers before");
+        return None;
+    }
+    let number = |reader: &mut GraphReader<'_>, value| reader.number_like(x, value);
+    let (bias, zero) = (number(reader, bias), number(reader, 0.0));
+    let (least, most) = (number(reader, -limit), number(reader, limit));
+    let below = reader.op_of(Op::Elementwise(E::Less), vec![x, least], ElementType::Bool);
+    let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, most], ElementType::Bool);
+    let raised = reader.op(Op::Elementwise(E::Add), vec![x, bias]);
+    let lowered = reader.op(Op::Elementwise(E::Subtract), vec![x, bias]);
+    let element = reader.element(x);
+    let rest = reader.op_of(Op::Elementwise(E::Select), vec![above, lowered, zero], element);
+    Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![below, raised, rest], element)])
+}
+
 /// Quotients of integers are rounded towards zero.
 pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b) = (call.input(0)?, call.input(1)?);

@@ -107,6 +107,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Sigmoid", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Sigmoid), "elementwise"),
     row("Tanh", &[6, 13], 1..=1, |r, c| o::activation(r, c, Activation::Tanh), "elementwise"),
     row("Softplus", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softplus), "elementwise"),
+    row("Shrink", &[9], 1..=1, o::shrink, "floating point"),
     row("Softsign", &[1, 22], 1..=1, |r, c| o::activation(r, c, Activation::Softsign), "elementwise"),
     row("Elu", &[6, 22], 1..=1, |r, c| o::with_alpha(r, c, "elu"), "elementwise"),
     row("LeakyRelu", &[6, 16], 1..=1, |r, c| o::with_alpha(r, c, "leakyrelu"), "elementwise"),

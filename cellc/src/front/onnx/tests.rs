@@ -1079,7 +1079,8 @@ fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u
     let node = node(operator, inputs, "y", &[long(7, domain.as_bytes()), rest.to_vec()].concat());
     let w = long(5, &tensor(1, 3, &long(4, &floats(w))));
     let graph = [long(1, &node), w, long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
-    [file(&graph, 17), long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat())].concat()
+    let set = long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat());
+    [file(&graph, 17), if domain.is_empty() { Vec::new() } else { set }].concat()
 }
 
 /// `y` of such a file, by the reference.
@@ -1143,6 +1144,18 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     let deviation = (x.map(|v| (2.0 * v - mean).powi(2)).iter().sum::<f64>() / 3.0).sqrt();
     let want = [1.0, 2.0, 3.0].iter().zip(x).map(|(w, v)| w * (2.0 * v - mean) / deviation).collect::<Vec<_>>();
     assert_near(&y, [want[0], want[1], want[2]]);
+}
+
+#[test]
+fn shrink_is_arithmetic() {
+    let number = |name, value: f32| attribute(name, 1, &field(2, 5, &floats(&[value])));
+    let of = |rest: &[u8], x| computed(&of_domain("", "Shrink", &["x"], &[], rest), x);
+    assert_eq!(of(&[], [-0.75, 0.5, 2.0]), [-0.75, 0.0, 2.0]);
+    let both = [number("lambd", 1.5), number("bias", 0.25)].concat();
+    assert_eq!(of(&both, [-2.0, -1.5, 1.75]), [-1.75, 0.0, 1.5]);
+    assert_eq!(of(&both, [f64::NAN, f64::INFINITY, 1.0]), [0.0, f64::INFINITY, 0.0]);
+    // of a limit below zero, the first of two conditions counts
+    assert_eq!(of(&number("lambd", -1.0), [0.5, 2.0, -3.0]), [0.5, 2.0, -3.0]);
 }
 
 #[test]
