@@ -121,7 +121,7 @@ fn programs_of_streaming() {
 
 #[test]
 fn programs_of_the_generated_file() {
-    programs_print("docs/generated-file.md", 3);
+    programs_print("docs/generated-file.md", 2);
 }
 
 /// Commands that read a model of the repository run, and print the lines that the page shows below them, or write

@@ -40,7 +40,7 @@ fn lines(rows: Vec<(String, &str)>) -> String {
             None => lines.push((remark, vec![name])),
         }
     }
-    lines.iter().map(|(remark, names)| format!("* {}: {remark}\n", names.join(", "))).collect()
+    lines.iter().map(|(remark, names)| format!("* {}: {}\n", names.join(", "), remark.replace('<', r"\<"))).collect()
 }
 
 #[test]
