@@ -231,9 +231,8 @@ fn in_order(interface: &Interface) -> impl Iterator<Item = &Field> {
 fn trade_entry(trade: Option<Trade>) -> String {
     match trade {
         None => "None".to_owned(),
-        Some(Trade::Weights(format)) => format!("Some(Trade::Weights(cellc::WeightFormat::{format:?}))"),
-        Some(Trade::Products(arithmetic)) => {
-            format!("Some(Trade::Products(cellc::Arithmetic::{arithmetic:?}))")
+        Some(Trade::Precision(precision)) => {
+            format!("Some(Trade::Precision(cellc::Precision::{precision:?}))")
         }
         Some(Trade::Activations(accuracy)) => {
             format!("Some(Trade::Activations(cellc::Accuracy::{accuracy:?}))")

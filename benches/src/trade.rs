@@ -1,16 +1,14 @@
 //! What can be chosen that is not the default, and of which workloads it is timed: as data. The build script reads this file too.
 
-use cellc::{Accuracy, Arithmetic, Options, Threads, WeightFormat};
+use cellc::{Accuracy, Options, Precision, Threads};
 
 use crate::workload::{FADING, WORKLOADS, Workload};
 
 /// One option that is not the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trade {
-    /// `--weight-format`
-    Weights(WeightFormat),
-    /// `--arithmetic`
-    Products(Arithmetic),
+    /// `--precision`
+    Precision(Precision),
     /// `--accuracy`
     Activations(Accuracy),
     /// `--threads 2`
@@ -23,22 +21,21 @@ pub(crate) enum Trade {
 
 use Trade::{Keep, Threads as Two, ThreadsBusy};
 
-const F16: Trade = Trade::Weights(WeightFormat::F16);
-const PAIR: Trade = Trade::Weights(WeightFormat::Bf16Pair);
-const INT8: Trade = Trade::Weights(WeightFormat::Int8);
-const PRODUCTS_INT16: Trade = Trade::Products(Arithmetic::Int16);
-const PRODUCTS_INT8X16: Trade = Trade::Products(Arithmetic::Int8x16);
-const PRODUCTS_INT8: Trade = Trade::Products(Arithmetic::Int8);
+const F16: Trade = Trade::Precision(Precision::F16);
+const BF16: Trade = Trade::Precision(Precision::Bf16);
+const INT16: Trade = Trade::Precision(Precision::Int16);
+const INT8X16: Trade = Trade::Precision(Precision::Int8x16);
+const INT8: Trade = Trade::Precision(Precision::Int8);
 const FAST: Trade = Trade::Activations(Accuracy::Fast);
 const AUDIO: Trade = Trade::Activations(Accuracy::Audio);
 
 /// The trades of a workload, by its name.
 const TRADES: [(&str, &[Trade]); 9] = [
-    ("GRU 16 -> 128", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8]),
-    ("GRU 256 -> 256", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8, Two, ThreadsBusy]),
-    ("GRU 512 -> 512", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8, Two, ThreadsBusy]),
-    ("GRU 1024 -> 1024", &[F16, PAIR, INT8, PRODUCTS_INT16, PRODUCTS_INT8X16, PRODUCTS_INT8]),
-    ("GRU 16 -> 128, batch 32", &[PRODUCTS_INT8]),
+    ("GRU 16 -> 128", &[F16, BF16, INT16, INT8X16, INT8]),
+    ("GRU 256 -> 256", &[F16, BF16, INT16, INT8X16, INT8, Two, ThreadsBusy]),
+    ("GRU 512 -> 512", &[F16, BF16, INT16, INT8X16, INT8, Two, ThreadsBusy]),
+    ("GRU 1024 -> 1024", &[F16, BF16, INT16, INT8X16, INT8]),
+    ("GRU 16 -> 128, batch 32", &[INT8]),
     ("LSTM 256 -> 256", &[Two, ThreadsBusy]),
     ("GRU 1 -> 8", &[FAST, AUDIO]),
     ("LSTM 1 -> 40, dense", &[FAST, AUDIO]),
@@ -46,7 +43,7 @@ const TRADES: [(&str, &[Trade]); 9] = [
 ];
 
 /// Without the feature `trades`, so that tests see something of all this in little time.
-const FEW: [(&str, &[Trade]); 1] = [("GRU 1 -> 8", &[FAST, PRODUCTS_INT8, Two])];
+const FEW: [(&str, &[Trade]); 1] = [("GRU 1 -> 8", &[FAST, INT8, Two])];
 
 /// Whether all are compiled.
 pub(crate) const ALL_TRADES: bool = cfg!(feature = "trades");
@@ -63,8 +60,7 @@ impl Trade {
     pub(crate) fn options(self) -> Options {
         let mut options = Options::default();
         match self {
-            Self::Weights(format) => options.weight_format = format,
-            Self::Products(arithmetic) => options.arithmetic = arithmetic,
+            Self::Precision(precision) => options.precision = Some(precision),
             Self::Activations(accuracy) => options.accuracy = accuracy,
             Self::Threads | Self::ThreadsBusy => options.threads = Threads::Two,
             Self::Keep => options.keep_denormals = true,
@@ -75,11 +71,7 @@ impl Trade {
     /// What it is called in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Weights(format) => format.name(),
-            Self::Products(Arithmetic::Int16) => "int16 arithmetic",
-            Self::Products(Arithmetic::Int8x16) => "int8x16 arithmetic",
-            Self::Products(Arithmetic::Int8) => "int8 arithmetic",
-            Self::Products(arithmetic) => arithmetic.name(),
+            Self::Precision(precision) => precision.name(),
             Self::Activations(accuracy) => accuracy.name(),
             Self::Threads => "two threads",
             Self::ThreadsBusy => "two threads, busy",

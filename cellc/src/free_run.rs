@@ -33,8 +33,6 @@ pub(crate) struct FreeRun {
     pub(crate) steps: usize,
     /// By result.
     pub(crate) results: Vec<Gathered>,
-    /// Of each part that is multiplied in integers, where there are several: by result, where the rest is exact.
-    pub(crate) parts: Vec<(Part, Vec<Gathered>)>,
 }
 
 /// What was found of one result.
@@ -88,38 +86,26 @@ impl Gathered {
     }
 }
 
-/// A layer, or a gate of a cell that has several.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
-    /// The layer's name in the model.
-    pub(crate) layer: String,
-    /// Its letter.
-    pub(crate) gate: Option<char>,
-}
-
-/// The parts of a model that are not multiplied in f32, each once.
-pub(crate) fn parts(model: &ValidModel, products: &Products) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for node in model.all_nodes() {
-        for gate in node.op.gates() {
-            let part = Part { layer: node.name.clone(), gate };
-            if products.of(&node.name, gate) != Arithmetic::F32 && !parts.contains(&part) {
-                parts.push(part);
-            }
+/// The names of the layers that are not multiplied in f32, each once.
+pub(crate) fn layers_in_integers(model: &ValidModel, products: &Products) -> Vec<String> {
+    let mut layers = Vec::new();
+    for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
+        if products.of(&node.name) != Arithmetic::F32 && !layers.contains(&node.name) {
+            layers.push(node.name.clone());
         }
     }
-    parts
+    layers
 }
 
-/// Runs of the reference, each on its own states: one with all the products that are asked for, and one for each part with its own alone.
+/// Runs of the reference, each on its own states: one with all the products that are asked for, and one for each layer whose products alone are integers.
 pub(crate) struct IntegerRuns {
     memory: RefCell<Memory>,
     runs: Vec<Run>,
 }
 
 struct Run {
-    /// None: all of them.
-    part: Option<Part>,
+    /// The only layer whose products are integers; `None`: all layers that the options name.
+    layer: Option<String>,
     products: Products,
     /// As the previous step left them; empty before the first one.
     states: Vec<Vec<f64>>,
@@ -129,23 +115,23 @@ struct Run {
 }
 
 impl Run {
-    fn new(model: &ValidModel, part: Option<Part>, products: Products) -> Self {
+    fn new(model: &ValidModel, layer: Option<String>, products: Products) -> Self {
         let gathered = vec![Gathered::default(); model.results.len() + model.variables.len()];
-        Self { part, products, states: Vec::new(), variables: initial_variables(model), gathered }
+        Self { layer, products, states: Vec::new(), variables: initial_variables(model), gathered }
     }
 }
 
 impl IntegerRuns {
     /// Before the first step of a model whose weights are constants.
     pub(crate) fn new(model: &ValidModel, products: &Products) -> Self {
-        let parts = parts(model, products);
+        let layers = layers_in_integers(model, products);
         let mut runs = vec![Run::new(model, None, products.clone())];
-        if parts.len() > 1 {
-            let alone = |part: Part| {
-                let only = products.only(&part.layer, part.gate);
-                Run::new(model, Some(part), only)
+        if layers.len() > 1 {
+            let alone = |layer: String| {
+                let only = products.only(&layer);
+                Run::new(model, Some(layer), only)
             };
-            runs.extend(parts.into_iter().map(alone));
+            runs.extend(layers.into_iter().map(alone));
         }
         Self { memory: RefCell::default(), runs }
     }
@@ -177,9 +163,9 @@ impl IntegerRuns {
         &self.runs[0].gathered
     }
 
-    /// What was found of each part alone, where there are several.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Part, &[Gathered])> {
-        self.runs.iter().filter_map(|run| Some((run.part.as_ref()?, &run.gathered[..])))
+    /// The distances for each layer whose products alone are integers, where there are several layers.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = (&str, &[Gathered])> {
+        self.runs.iter().filter_map(|run| Some((run.layer.as_deref()?, &run.gathered[..])))
     }
 }
 
@@ -252,9 +238,9 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) 
     }
     let products = &options.products();
     let drawn = Drawn::new(model, options.range);
-    if parts(model, products).is_empty() {
+    if layers_in_integers(model, products).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, work(body)) {
-            return Some(FreeRun { steps, results: of_program(model, body, steps, drawn), parts: Vec::new() });
+            return Some(FreeRun { steps, results: of_program(model, body, steps, drawn) });
         }
     } else {
         let mut runs = IntegerRuns::new(model, products);
@@ -262,8 +248,7 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) 
         if let Some(steps) = steps(INTEGER_STEPS, MOST_PRODUCTS, work) {
             of_integers(&mut runs, steps, drawn);
             let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
-            let parts = runs.parts().map(|(part, found)| (part.clone(), results(found))).collect();
-            return Some(FreeRun { steps, results: results(runs.whole()), parts });
+            return Some(FreeRun { steps, results: results(runs.whole()) });
         }
     }
     (bound::work(model) <= MOST_PRODUCTS).then(|| {
@@ -271,7 +256,7 @@ pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) 
         for (gathered, exact) in results.iter_mut().zip(&drawn.only_step().results) {
             exact.iter().for_each(|exact| gathered.add(*exact, 0.0));
         }
-        FreeRun { steps: 0, results, parts: Vec::new() }
+        FreeRun { steps: 0, results }
     })
 }
 

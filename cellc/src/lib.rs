@@ -66,8 +66,7 @@ pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
 pub use options::{
-    Accuracy, Arithmetic, Fma, Language, NamedSize, Options, Range, State, Threads, Tuning, Unroll, WeightFormat,
-    WeightsAs,
+    Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
 
 /// What the macro crate calls.
@@ -86,6 +85,6 @@ pub mod internals {
     }
     public! {
         arch bound compile diagnostic emit encoding estimate files front harness header
-        kernel model pack plan random reference report timing validate
+        kernel model options pack plan random reference report timing validate
     }
 }

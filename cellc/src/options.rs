@@ -124,41 +124,109 @@ pub enum WeightsAs {
     File,
 }
 
-/// How to store the matrices of cells and dense layers that are known when compiling. Biases and peepholes stay f32.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What matrices are stored and multiplied in: those of cells, dense layers and convolutions. Biases, peepholes, activations
+/// and states stay f32.
+///
+/// f16 and bf16 store weights that are known when compiling; products and sums are f32. The integers store rows of weights
+/// with a scale each, and round x and h to integers with a scale at every step; their sums are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
+pub enum Precision {
+    /// Weights and products in f32.
+    #[default]
+    F32,
+    /// Weights in binary16, products in f32.
+    F16,
+    /// Weights in bfloat16, two in 32 bits; products in f32.
+    Bf16,
+    /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
+    Int16,
+    /// Weights of 8 bits, x and h of up to 16.
+    #[cfg_attr(feature = "cli", value(name = "int8x16"))]
+    Int8x16,
+    /// Weights, x and h of 8 bits.
+    Int8,
+}
+
+impl Precision {
+    /// Every precision.
+    pub const ALL: [Self; 6] = [Self::F32, Self::F16, Self::Bf16, Self::Int16, Self::Int8x16, Self::Int8];
+
+    /// The name on the command line and in macros.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Int16 => "int16",
+            Self::Int8x16 => "int8x16",
+            Self::Int8 => "int8",
+        }
+    }
+
+    /// The arithmetic of products.
+    pub(crate) fn arithmetic(self) -> Arithmetic {
+        match self {
+            Self::F32 | Self::F16 | Self::Bf16 => Arithmetic::F32,
+            Self::Int16 => Arithmetic::Int16,
+            Self::Int8x16 => Arithmetic::Int8x16,
+            Self::Int8 => Arithmetic::Int8,
+        }
+    }
+
+    /// The format of matrices whose products are f32; f32 for the integers, whose format [`Arithmetic::stored`] decides.
+    pub(crate) fn storage(self) -> WeightFormat {
+        match self {
+            Self::F16 => WeightFormat::F16,
+            Self::Bf16 => WeightFormat::Bf16Pair,
+            Self::F32 | Self::Int16 | Self::Int8x16 | Self::Int8 => WeightFormat::F32,
+        }
+    }
+
+    /// Reads the precision of one layer: its name, '=' and the precision.
+    pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
+        // the last one: a name may hold '=', a precision cannot
+        let named = text.rsplit_once('=').and_then(|(layer, name)| {
+            let precision = Self::ALL.into_iter().find(|precision| precision.name() == name.trim())?;
+            (!layer.is_empty()).then(|| (layer.to_owned(), precision))
+        });
+        let valid = "the name of a layer, '=' and f32, f16, bf16, int16, int8x16 or int8 are needed: head=f32";
+        named.ok_or_else(|| valid.to_owned())
+    }
+}
+
+/// The format of a packed matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightFormat {
-    /// Exact.
+    /// IEEE binary32.
     #[default]
     F32,
     /// IEEE binary16; exact if the model's constants are FP16.
     F16,
-    /// bfloat16, two weights in 32 bits; faster if the weights do not fit the L1 cache.
+    /// bfloat16, two weights in 32 bits.
     Bf16Pair,
-    /// 8 bits, and a scale for each row.
+    /// 8 bits and a scale for each row, multiplied in f32: weights of quantised models that this format holds exactly.
     Int8,
     /// What [`Arithmetic::Int8`] stores, and [`Arithmetic::Int8x16`] where four bytes multiply two pairs of 16 bits: as Int8, four weights in a word.
-    #[cfg_attr(feature = "cli", value(skip))]
     Int8Quad,
     /// What [`Arithmetic::Int8x16`] stores else: as Int8, two weights side by side.
-    #[cfg_attr(feature = "cli", value(skip))]
     Int8Pair,
     /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.
-    #[cfg_attr(feature = "cli", value(skip))]
     Int16,
 }
 
 impl WeightFormat {
     /// Every format of f32 arithmetic.
-    pub const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16Pair, Self::Int8];
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 4] = [Self::F32, Self::F16, Self::Bf16Pair, Self::Int8];
 
-    /// What it is called on the command line.
+    /// The name in messages and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F16 => "f16",
-            Self::Bf16Pair => "bf16-pair",
+            Self::Bf16Pair => "bf16",
             Self::Int8 | Self::Int8Pair | Self::Int8Quad => "int8",
             Self::Int16 => "int16",
         }
@@ -182,14 +250,6 @@ impl WeightFormat {
     pub(crate) fn has_scales(self) -> bool {
         matches!(self, Self::Int8 | Self::Int8Pair | Self::Int8Quad | Self::Int16)
     }
-
-    /// What it is called in macros.
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Bf16Pair => "bf16_pair",
-            other => other.name(),
-        }
-    }
 }
 
 /// Vectors of so many elements are rounded to 16 bits rather than to 8.
@@ -197,8 +257,6 @@ const MOST_IN_16_BITS: usize = 4;
 
 /// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[non_exhaustive]
 pub enum Arithmetic {
     /// As the weights are stored.
     #[default]
@@ -206,7 +264,6 @@ pub enum Arithmetic {
     /// Weights, x and h as integers of 8 bits: a scale for each row of weights, and one for x and for h at every step; exact sums.
     Int8,
     /// Weights of 8 bits, x and h of up to 16.
-    #[cfg_attr(feature = "cli", value(name = "int8x16"))]
     Int8x16,
     /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
     Int16,
@@ -259,18 +316,6 @@ impl Arithmetic {
             Self::Int8x16 => WeightFormat::Int8Pair,
             Self::Int16 => WeightFormat::Int16,
         }
-    }
-
-    /// Reads the arithmetic of one layer, or of one gate of a cell: its name, '=' and the arithmetic.
-    pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
-        // the last one: a name may hold '=', an arithmetic cannot
-        let named = text.rsplit_once('=').and_then(|(layer, name)| {
-            let arithmetic = Self::ALL.into_iter().find(|arithmetic| arithmetic.name() == name.trim())?;
-            (!layer.is_empty()).then(|| (layer.to_owned(), arithmetic))
-        });
-        let valid =
-            "the name of a layer or of its gate, '=' and f32, int8, int8x16 or int16 are needed: head=f32, gru.h=int16";
-        named.ok_or_else(|| valid.to_owned())
     }
 }
 
@@ -379,58 +424,63 @@ impl WholeLayer {
     }
 }
 
-/// What the matrices of every layer are multiplied in.
+/// The precision of every layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Products {
-    /// Of those that have none of their own.
-    all: Arithmetic,
-    /// Of layers and of gates, by name.
-    own: Vec<(String, Arithmetic)>,
-    /// The only layer, and its only gate if one is named, whose products are not in f32.
-    only: Option<(String, Option<char>)>,
+    /// The precision of layers that are not in `own`; `None`: f32, and 8 bits for weights of quantised models that these hold exactly.
+    all: Option<Precision>,
+    /// The precisions of layers, by name.
+    own: Vec<(String, Precision)>,
+    /// The only layer whose products are not in f32.
+    only: Option<String>,
     /// Layers of quantised models.
     whole: Vec<WholeLayer>,
 }
 
 impl Products {
-    /// All in f32.
-    pub(crate) const F32: Self = Self { all: Arithmetic::F32, own: Vec::new(), only: None, whole: Vec::new() };
+    /// All products in f32.
+    pub(crate) const F32: Self = Self { all: None, own: Vec::new(), only: None, whole: Vec::new() };
 
-    /// Whether some are of words of so many integers.
+    /// True if some layers multiply words of one of these numbers of integers.
     pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
-        let stored = |arithmetic: &Arithmetic| arithmetic.stored(WeightFormat::F32).in_word(usize::MAX);
-        self.own.iter().map(|(_, arithmetic)| arithmetic).chain([&self.all]).any(|of| words.contains(&stored(of)))
+        let stored = |precision: Precision| precision.arithmetic().stored(WeightFormat::F32).in_word(usize::MAX);
+        let mut all = self.own.iter().map(|(_, precision)| *precision).chain(self.all);
+        all.any(|precision| words.contains(&stored(precision)))
     }
 
-    /// Those of a layer of that name, and of that gate of it.
-    pub fn of(&self, layer: &str, gate: Option<char>) -> Arithmetic {
-        if self.only.as_ref().is_some_and(|(only, its)| only != layer || its.is_some() && *its != gate) {
+    /// The arithmetic of a layer. Layers of a quantised model whose vectors and weights are integers of the model have
+    /// no other: f32 stands for it.
+    pub fn of(&self, layer: &str) -> Arithmetic {
+        if self.only.as_ref().is_some_and(|only| only != layer) || has_own_integers(&self.whole, layer) {
             return Arithmetic::F32;
         }
-        arithmetic_of((self.all, &self.own), &self.whole, layer, gate)
+        precision_of((self.all, &self.own), layer).arithmetic()
+    }
+
+    /// The format that a layer's precision has for f32 products.
+    pub(crate) fn storage(&self, layer: &str) -> WeightFormat {
+        precision_of((self.all, &self.own), layer).storage()
+    }
+
+    /// The format of a layer's matrices.
+    pub(crate) fn stored(&self, layer: &str) -> WeightFormat {
+        let format = match self.whole.iter().find(|whole| whole.layer == layer && whole.weights) {
+            None => self.storage(layer),
+            Some(whole) => whole.format(),
+        };
+        self.of(layer).stored(format)
     }
 
     /// Of which whole numbers a vector of that length is multiples that an operation multiplies, where these are multiplied as they are. It has the name of
     /// a layer and a first value.
-    pub(crate) fn own_of(
-        &self,
-        (layer, value): (&str, usize),
-        gate: Option<char>,
-        vector: Vector,
-        len: usize,
-    ) -> Option<Multiples> {
-        own_in(&self.whole, value, self.of(layer, gate), vector, len)
+    pub(crate) fn own_of(&self, (layer, value): (&str, usize), vector: Vector, len: usize) -> Option<Multiples> {
+        own_in(&self.whole, value, self.of(layer), vector, len)
     }
 
     /// The same of what a row multiplies: x or h of that length, or neither.
-    pub(crate) fn own_of_row(
-        &self,
-        operation: (&str, usize),
-        gate: Option<char>,
-        [x, h]: [Option<usize>; 2],
-    ) -> Option<Multiples> {
+    pub(crate) fn own_of_row(&self, operation: (&str, usize), [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
-        vector.and_then(|(vector, len)| self.own_of(operation, gate, vector, len))
+        vector.and_then(|(vector, len)| self.own_of(operation, vector, len))
     }
 
     /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
@@ -439,29 +489,17 @@ impl Products {
         whole.is_scaled().then(|| whole.format())
     }
 
-    /// The same, but that all other layers and gates are multiplied in f32.
+    /// The same precisions, but f32 products for all layers except one.
     #[cfg(feature = "builder")]
-    pub(crate) fn only(&self, layer: &str, gate: Option<char>) -> Self {
-        Self { only: Some((layer.to_owned(), gate)), ..self.clone() }
+    pub(crate) fn only(&self, layer: &str) -> Self {
+        Self { only: Some(layer.to_owned()), ..self.clone() }
     }
 }
 
-/// What options call a gate of a layer.
-pub(crate) fn gate_name(layer: &str, gate: char) -> String {
-    format!("{layer}.{gate}")
-}
-
-/// What a layer is multiplied in, and that gate of it; layers of which both the vectors and the weights are a quantised model's have no other.
-fn arithmetic_of(
-    (all, own): (Arithmetic, &[(String, Arithmetic)]),
-    whole: &[WholeLayer],
-    layer: &str,
-    gate: Option<char>,
-) -> Arithmetic {
-    if has_own_integers(whole, layer) {
-        return Arithmetic::F32;
-    }
-    own_arithmetic(own, layer, gate).unwrap_or(all)
+/// The precision of a layer: its own, else that of all layers.
+fn precision_of((all, own): (Option<Precision>, &[(String, Precision)]), layer: &str) -> Precision {
+    let named = own.iter().find(|(own, _)| own == layer).map(|(_, precision)| *precision);
+    named.or(all).unwrap_or_default()
 }
 
 /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
@@ -476,13 +514,6 @@ fn own_in(whole: &[WholeLayer], value: usize, arithmetic: Arithmetic, vector: Ve
         Some(layer.own_in(own, arithmetic, vector, len))
     };
     whole.iter().find_map(of)?
-}
-
-/// That of a gate, else that of its layer, if one is named.
-fn own_arithmetic(own: &[(String, Arithmetic)], layer: &str, gate: Option<char>) -> Option<Arithmetic> {
-    let of_gate = gate.map(|gate| gate_name(layer, gate));
-    let named = |name: &str| own.iter().find(|(own, _)| own == name).map(|(_, arithmetic)| *arithmetic);
-    of_gate.and_then(|gate| named(&gate)).or_else(|| named(layer))
 }
 
 /// Which parameters are states that the struct holds.
@@ -602,17 +633,13 @@ pub struct Options {
     pub range: Range,
     /// Where to put the weights.
     pub weights_as: WeightsAs,
-    /// How to store the matrices of cells and dense layers.
-    pub weight_format: WeightFormat,
-    /// Matrices of quantised models that 8 bits hold exactly are stored in this format too; else they are stored in 8 bits where the format is f32.
-    pub format_is_given: bool,
-    /// The layers that this concerns, found when a model is compiled.
+    /// The precision of matrices. `None`: f32, and 8 bits for weights of quantised models that these hold exactly.
+    pub precision: Option<Precision>,
+    /// The precision of single layers, by name.
+    pub precision_of: Vec<(String, Precision)>,
+    /// Layers of quantised models, found when a model is compiled.
     #[doc(hidden)]
     pub whole: Vec<WholeLayer>,
-    /// What matrices are multiplied in.
-    pub arithmetic: Arithmetic,
-    /// The same for single layers, by name, and for single gates of cells: the layer's name, a dot and the gate's letter.
-    pub arithmetic_of: Vec<(String, Arithmetic)>,
     /// The number of threads of a step.
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
@@ -649,11 +676,9 @@ impl Options {
             constants,
             range,
             weights_as: _,
-            weight_format,
-            format_is_given,
+            precision,
+            precision_of,
             whole: _,
-            arithmetic,
-            arithmetic_of,
             threads,
             runtime,
             interface: _,
@@ -675,7 +700,7 @@ impl Options {
         }
         let choices = tuning.given();
         if !choices.is_empty() {
-            option("--plan", &joined(choices.into_iter()));
+            option("--tune", &joined(choices.into_iter()));
         }
         match fma {
             Fma::Auto => {}
@@ -701,14 +726,11 @@ impl Options {
         if *range != default.range {
             option("--range", &format!("{},{}", range.x, range.h));
         }
-        if *weight_format != default.weight_format || *format_is_given {
-            option("--weight-format", weight_format.name());
+        if let Some(precision) = precision {
+            option("--precision", precision.name());
         }
-        if *arithmetic != default.arithmetic {
-            option("--arithmetic", arithmetic.name());
-        }
-        for (layer, arithmetic) in arithmetic_of {
-            option("--arithmetic-of", &format!("{layer}={}", arithmetic.name()));
+        for (layer, precision) in precision_of {
+            option("--precision-of", &format!("{layer}={}", precision.name()));
         }
         match threads {
             Threads::One => {}
@@ -735,15 +757,14 @@ impl Options {
         self.language == Language::C && !self.arch.c_extensions
     }
 
-    /// What matrices are multiplied in.
+    /// The precision of every layer.
     pub fn products(&self) -> Products {
-        let own = self.arithmetic_of.clone();
-        Products { all: self.arithmetic, own, only: None, whole: self.whole.clone() }
+        Products { all: self.precision, own: self.precision_of.clone(), only: None, whole: self.whole.clone() }
     }
 
-    /// What the matrices of a layer are multiplied in, and of that gate of it.
-    pub(crate) fn arithmetic_in(&self, layer: &str, gate: Option<char>) -> Arithmetic {
-        arithmetic_of((self.arithmetic, &self.arithmetic_of), &self.whole, layer, gate)
+    /// The arithmetic of a layer.
+    pub(crate) fn arithmetic_in(&self, layer: &str) -> Arithmetic {
+        self.products().of(layer)
     }
 
     /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
@@ -751,24 +772,14 @@ impl Options {
         has_own_integers(&self.whole, layer)
     }
 
-    /// How the matrices of a layer, and of that gate of it, are stored for their arithmetic.
-    pub(crate) fn stored(&self, layer: &str, gate: Option<char>) -> WeightFormat {
-        let format = match self.whole.iter().find(|whole| whole.layer == layer && whole.weights) {
-            None => self.weight_format,
-            Some(whole) => whole.format(),
-        };
-        self.arithmetic_in(layer, gate).stored(format)
+    /// The format of a layer's matrices.
+    pub(crate) fn stored(&self, layer: &str) -> WeightFormat {
+        self.products().stored(layer)
     }
 
     /// Of which whole numbers a vector of the operation of that first value is multiples, where such an arithmetic multiplies these as they are.
     pub(crate) fn own_in(&self, value: usize, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
         own_in(&self.whole, value, arithmetic, vector, len)
-    }
-
-    /// Stores all matrices of cells and dense layers in a format.
-    pub(crate) fn store_as(&mut self, format: WeightFormat) {
-        self.weight_format = format;
-        self.format_is_given = true;
     }
 
     /// Reads the size of a dimension: its name, '=' and the size, or a question mark.

@@ -1,11 +1,13 @@
 //! Models and calls drawn at random, the same for the same seed.
 
+use std::collections::BTreeSet;
+
 use cellc::internals::compile::compile;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
 use cellc::internals::model::{ElementType, Parameter, ResetGate, ValidModel, ValidOp};
 use cellc::internals::random::Random;
-use cellc::{Accuracy, Arithmetic, Fma, Options, Threads, Tuning, Unroll, WeightFormat};
+use cellc::{Accuracy, Fma, Options, Precision, Threads, Tuning, Unroll};
 
 use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
@@ -46,42 +48,29 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
     options.keep_denormals = recipe.options[2] % 3 == 2;
     options.tuning = tuning(recipe.seed);
     let at_run_time = file.weights_at_run_time;
-    options.weight_format = match recipe.options[2] / 12 % 8 {
-        _ if at_run_time => WeightFormat::F32,
-        k @ 5.. => WeightFormat::ALL[usize::from(k) - 4],
-        _ => WeightFormat::F32,
-    };
-    options.arithmetic = match recipe.options[2] / 12 % 8 {
-        2 => Arithmetic::Int8x16,
-        3 => Arithmetic::Int16,
-        4 => Arithmetic::Int8,
-        _ => Arithmetic::F32,
+    options.precision = match recipe.options[2] / 12 % 8 {
+        2 => Some(Precision::Int8x16),
+        3 => Some(Precision::Int16),
+        4 => Some(Precision::Int8),
+        5 if !at_run_time => Some(Precision::F16),
+        6 if !at_run_time => Some(Precision::Bf16),
+        _ => None,
     };
     let seed = u64::from(recipe.seed) + 1;
-    if options.arithmetic != Arithmetic::F32 && recipe.seed % 2 == 1 {
+    if options.precision.is_some() && !at_run_time && recipe.seed % 2 == 1 {
         let whole = compiled(name, file.clone(), options.clone(), seed);
-        options.arithmetic_of = gates(whole.model(), recipe.seed);
+        options.precision_of = layers(whole.model(), recipe.seed);
     }
     compiled(name, file, options, seed)
 }
 
-/// A gate of each cell in an arithmetic of its own, where it can have one.
-fn gates(model: &ValidModel, seed: u32) -> Vec<(String, Arithmetic)> {
-    let mut all: Vec<(String, Arithmetic)> = Vec::new();
-    let nodes = model.all_nodes();
-    let peepholes = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.p.is_some());
-    // a name is that of all cells that have it
-    let has_peepholes = |name: &str| nodes.iter().any(|node| node.name == name && peepholes(&node.op));
-    for node in &nodes {
-        let ValidOp::Cell(cell) = &node.op else { continue };
-        let place = seed as usize / 2 % cell.kind.gates();
-        let Some(gate) = cell.kind.gate(place).filter(|_| !has_peepholes(&node.name)) else { continue };
-        let name = format!("{}.{gate}", node.name);
-        if all.iter().all(|(other, _)| *other != name) {
-            all.push((name, Arithmetic::ALL[seed as usize / 8 % Arithmetic::ALL.len()]));
-        }
-    }
-    all
+/// A precision for one of the layers.
+fn layers(model: &ValidModel, seed: u32) -> Vec<(String, Precision)> {
+    let all: BTreeSet<_> =
+        model.all_nodes().into_iter().filter(|node| node.op.has_precision()).map(|node| node.name.clone()).collect();
+    let precision = Precision::ALL[seed as usize / 8 % Precision::ALL.len()];
+    let at = seed as usize / 2 % all.len().max(1);
+    all.into_iter().nth(at).map(|name| (name, precision)).into_iter().collect()
 }
 
 /// Whether cellc takes the model with two threads.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::internals::arch::{Arch, Condition, Detection, GENERIC, Isa, RISCV64, TARGETS, X86_64};
-use cellc::{Language, Options, WeightFormat};
+use cellc::{Language, Options, Precision};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -22,13 +22,10 @@ static SCALAR: Isa = Isa {
 static WITH_SCALAR: Arch = Arch { isas: &[&SCALAR], ..X86_64 };
 
 fn subjects() -> Vec<Subject> {
-    let all = [
-        ("gru_cell_min", WeightFormat::F32),
-        ("gru_cell_lbr0", WeightFormat::Int8),
-        ("gru_cell_params", WeightFormat::F32),
-    ];
-    let subjects = |(name, weight_format)| {
-        let options = Options { arch: &WITH_SCALAR, weight_format, ..Options::default() };
+    let all =
+        [("gru_cell_min", Precision::F32), ("gru_cell_lbr0", Precision::F16), ("gru_cell_params", Precision::F32)];
+    let subjects = |(name, precision)| {
+        let options = Options { arch: &WITH_SCALAR, precision: Some(precision), ..Options::default() };
         Case::subjects(&corpus::case(name), &options, "").into_iter().map(|(subject, _)| subject)
     };
     all.into_iter().flat_map(subjects).collect()

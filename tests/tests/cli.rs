@@ -1266,12 +1266,12 @@ fn check_takes_variables_lengths_and_loops() {
     }
 }
 
-/// What the table of arithmetics says of one is what the report says of a model that is compiled in it.
+/// What the table of precisions says of one is what the report says of a model that is compiled in it.
 #[test]
-fn inspect_compares_arithmetics() {
+fn inspect_compares_precisions() {
     let place = Place::new();
-    let inspect = |target: &str, arithmetic: &str| -> serde_json::Value {
-        let arithmetic = format!("--arithmetic={arithmetic}");
+    let inspect = |target: &str, precision: &str| -> serde_json::Value {
+        let precision = format!("--precision={precision}");
         // integers alone have bodies for more instruction sets
         let isa = if target == "x86-64" { "--isa=avx512" } else { "--isa=scalar_fma" };
         let done = place.cellc(arguments![
@@ -1281,12 +1281,12 @@ fn inspect_compares_arithmetics() {
             "--target",
             target,
             isa,
-            arithmetic
+            precision
         ]);
         serde_json::from_str(&done.succeeded().stdout).expect("it is JSON")
     };
     for (target, what) in [("cortex-m4f", "instructions"), ("x86-64", "cycles")] {
-        let compared = inspect(target, "f32")["arithmetics"].take();
+        let compared = inspect(target, "f32")["precisions"].take();
         for (at, name) in ["f32", "int16", "int8x16", "int8"].into_iter().enumerate() {
             assert_eq!(compared["names"][at], name);
             let own = inspect(target, name);
@@ -1310,8 +1310,8 @@ fn inspect_compares_arithmetics() {
         assert!(table.contains(&format!("{what}: f32")) && table.contains("is the fastest there"), "{table}");
     }
     // f32 has no body for an instruction set that multiplies integers
-    for arithmetic in ["int16", "int8"] {
-        let done = place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--arithmetic", arithmetic]);
+    for precision in ["int16", "int8"] {
+        let done = place.cellc(arguments!["inspect", model("gru_cell_128_f32"), "--precision", precision]);
         let table = done.succeeded().stdout.clone();
         assert!(table.contains("on avx512_vnni, cycles") && table.contains("is the fastest there"), "{table}");
         // that of h, and the order of the panels
@@ -1319,7 +1319,7 @@ fn inspect_compares_arithmetics() {
     }
     // of weights that are not known nothing is said
     let table = place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
-    assert!(!table.contains("In each arithmetic"), "{table}");
+    assert!(!table.contains("In each precision"), "{table}");
 }
 
 /// The errors of gates that are multiplied in integers add up to that of the cell; files of inputs serve, too.
@@ -1332,9 +1332,9 @@ fn check_says_what_integers_lose() {
         let line = text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("no {part:?} in {text}"));
         numbers(line)
     };
-    for arithmetic in ["--arithmetic=int8", "--arithmetic=int16"] {
+    for precision in ["--precision=int8", "--precision=int16"] {
         let gru = model("gru_cell_lbr1");
-        let checked = place.cellc(arguments!["check", &gru, "--emit=c", arithmetic]).succeeded().stdout.clone();
+        let checked = place.cellc(arguments!["check", &gru, "--emit=c", precision]).succeeded().stdout.clone();
         assert!(checked.contains(": 1000 steps"), "{checked}");
         let rms = line(&checked, "rms error")[0];
         let alone = ["z", "r", "h"].map(|gate| line(&checked, &format!("    {gate} of"))[1]);
@@ -1343,7 +1343,7 @@ fn check_says_what_integers_lose() {
     }
     let folder = corpus("gru_cell_lbr1");
     let files =
-        place.cellc(arguments!["check", model("gru_cell_lbr1"), "--emit=c", "--arithmetic=int8", "--inputs", folder]);
+        place.cellc(arguments!["check", model("gru_cell_lbr1"), "--emit=c", "--precision=int8", "--inputs", folder]);
     let files = &files.succeeded().stdout;
     assert!(
         files.contains("inputs from") && line(files, "rms error")[0] > 1e-4 && files.contains("    h of"),
@@ -1492,7 +1492,7 @@ fn check_compares_recordings_step_by_step() {
         check(&["--inputs", "in/r0_in0.bin", "--output", "y=in/r0_out0.npy", "--json"]).succeeded().stdout.clone();
     let found: serde_json::Value = serde_json::from_str(&one).unwrap();
     assert_eq!((found["steps"].as_u64(), found["passed"].as_bool()), (Some(first as u64), Some(true)));
-    let recording = &found["arithmetics"][0]["outputs"][0]["recording"];
+    let recording = &found["precisions"][0]["outputs"][0]["recording"];
     assert_eq!(recording["rows"].as_u64(), Some(first as u64));
     assert!(recording["error"].as_f64().unwrap() >= 0.0 && recording["cosine"].as_f64().unwrap() > 0.5, "{one}");
     check(&["--input", "x=in/r0_in0.bin", "--output", "y=in/r0_out1.npy"]).failed(1, &["its shape is", "for each of"]);
@@ -1516,13 +1516,13 @@ fn check_compares_recordings_step_by_step() {
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);
     assert!(far.stdout.contains("the largest error of y, ") && far.stdout.contains("is above --max-error 1e-9"));
-    let all = check(&["--inputs", "in", "--arithmetic=all", "--max-error=0.1"]).succeeded().stdout.clone();
+    let all = check(&["--inputs", "in", "--precision=all", "--max-error=0.1"]).succeeded().stdout.clone();
     for words in
         ["from the recording", "int16", "int8x16", "int8 ", "flash, bytes", "no error is above --max-error 1e-1"]
     {
         assert!(all.contains(words), "no {words:?} in\n{all}");
     }
-    place.cellc(arguments![gru, "--arithmetic=all"]).failed(2, &["cellc check"]);
+    place.cellc(arguments![gru, "--precision=all"]).failed(2, &["cellc check"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
-use cellc::{Accuracy, Arithmetic, Fma, Options, WeightFormat, WeightsAs};
+use cellc::{Accuracy, Fma, Options, Precision, WeightsAs};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
@@ -43,9 +43,9 @@ fn every_number() -> [Subject; 2] {
     let halves = (0..=u16::MAX).map(f16::from_bits).filter(|half| half.is_finite()).map(f16::to_f32).collect();
     let bytes: Vec<f32> = (0..255).map(|k| k as f32 - 127.0).collect();
     let rows = (0..7).flat_map(|row| bytes[row * 31..].iter().chain(&bytes[..row * 31])).copied().collect();
-    let all: [(&str, Vec<f32>, usize, WeightFormat); 2] =
-        [("every_half", halves, 1, WeightFormat::F16), ("every_byte", rows, bytes.len(), WeightFormat::Int8)];
-    all.map(|(name, weights, inputs, weight_format)| {
+    let all: [(&str, Vec<f32>, usize, Option<Precision>); 2] =
+        [("every_half", halves, 1, Some(Precision::F16)), ("every_byte", rows, bytes.len(), None)];
+    all.map(|(name, weights, inputs, precision)| {
         let outputs = weights.len() / inputs;
         let mut file = ModelFile::default();
         let x = file.parameter("x", &[1, inputs]);
@@ -58,21 +58,12 @@ fn every_number() -> [Subject; 2] {
             &[("y", &[1, outputs])],
         );
         file.result(&y[0]);
-        let options = Options { weight_format, weights_as: WeightsAs::File, ..Options::default() };
+        let options = Options { precision, weights_as: WeightsAs::File, ..Options::default() };
         let subject = random::compiled(name, file, options, 1);
         // x tells the rows' elements apart, and every sum is exact
         let x = (0..inputs).map(|k| 1.0 + (k % 7) as f32).collect();
         Subject { calls: vec![vec![x]], ..subject }
     })
-}
-
-/// The candidates of a GRU that resets before the product, in f32, and of an LSTM.
-fn gates_of_their_own(case: &str) -> Option<Vec<(String, Arithmetic)>> {
-    match case {
-        "gru_cell_lbr0" => Some(vec![("cell.h".to_owned(), Arithmetic::F32)]),
-        "lstm_cell_fp16" => Some(vec![("cell.c".to_owned(), Arithmetic::Int16)]),
-        _ => None,
-    }
 }
 
 /// Cells of every kind and dense layers with their matrices in every format; some with a file of weights.
@@ -82,30 +73,25 @@ fn formats() -> Vec<Subject> {
     let mut all = Vec::new();
     for (k, name) in cases.iter().enumerate() {
         let case = corpus::case(name);
-        for weight_format in WeightFormat::ALL.into_iter().filter(|format| *format != WeightFormat::F32) {
+        for precision in [Precision::F16, Precision::Bf16] {
             let weights_as = if k == 0 { WeightsAs::File } else { WeightsAs::Auto };
-            let options = Options { weight_format, weights_as, ..Options::default() };
-            let ending = format!("_{}", weight_format.name().replace('-', "_"));
+            let options = Options { precision: Some(precision), weights_as, ..Options::default() };
+            let ending = format!("_{}", precision.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
         // a late product; rows that are computed together. Random models have the rest
-        let integers = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16];
-        for arithmetic in integers.into_iter().filter(|_| matches!(*name, "gru_cell_lbr0" | "torch_gru2_head_static")) {
-            let options = Options { arithmetic, ..Options::default() };
-            let ending = format!("_in_{}", arithmetic.name());
+        let integers = [Precision::Int8, Precision::Int8x16, Precision::Int16];
+        for precision in integers.into_iter().filter(|_| matches!(*name, "gru_cell_lbr0" | "torch_gru2_head_static")) {
+            let options = Options { precision: Some(precision), ..Options::default() };
+            let ending = format!("_in_{}", precision.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
-        }
-        // gates in several
-        if let Some(arithmetic_of) = gates_of_their_own(name) {
-            let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
-            all.extend(Case::subjects(&case, &options, "_in_several").into_iter().map(|(subject, _)| subject));
         }
     }
     // weights that are packed at run time, in rows of every kind
-    for arithmetic in [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
+    for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16] {
         for (ending, weights, after) in [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)] {
-            let options = Options { arithmetic, ..Options::default() };
-            let name = format!("given{ending}_in_{}", arithmetic.name());
+            let options = Options { precision: Some(precision), ..Options::default() };
+            let name = format!("given{ending}_in_{}", precision.name());
             all.push(given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 }));
         }
     }
@@ -237,11 +223,11 @@ fn all_bits(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Vec<Vec<u32>> {
 fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
     for name in ["gru_cell_fp16", "gru_cell_128_fp16", "lstm_cell_fp16"] {
         let case = corpus::case(name);
-        let subjects = |weight_format| {
-            let options = Options { weight_format, ..Options::default() };
+        let subjects = |precision| {
+            let options = Options { precision: Some(precision), ..Options::default() };
             Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
         };
-        for (whole, half) in subjects(WeightFormat::F32).zip(subjects(WeightFormat::F16)) {
+        for (whole, half) in subjects(Precision::F32).zip(subjects(Precision::F16)) {
             let losses = Loss::of(half.model(), &half.compilation.options);
             let [loss] = &losses[..] else { panic!("{name}: {losses:?}") };
             assert!(loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0, "{name}: {loss}");
@@ -257,10 +243,11 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
 }
 
 #[test]
-fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
+fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
     let case = corpus::case_in(&corpus::onnx_folder().join("emb_bilstm_dyn")).unwrap_or_else(|e| panic!("{e}"));
-    let subjects = |format_is_given| {
-        let options = Options { format_is_given, ..Options::default() };
+    let subjects = |precision_is_given: bool| {
+        let precision = precision_is_given.then_some(Precision::F32);
+        let options = Options { precision, ..Options::default() };
         Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
     };
     for (as_f32, in_8_bits) in subjects(true).zip(subjects(false)) {
@@ -296,10 +283,11 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_format_is_given() {
 
 /// Weights that DequantizeLinear makes stay in 8 bits, each of them what it is as f32.
 #[test]
-fn dequantised_weights_are_stored_in_8_bits_unless_a_format_is_given() {
+fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
     let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru")).unwrap_or_else(|e| panic!("{e}"));
-    let stored = |format_is_given| {
-        let options = Options { format_is_given, ..Options::default() };
+    let stored = |precision_is_given: bool| {
+        let precision = precision_is_given.then_some(Precision::F32);
+        let options = Options { precision, ..Options::default() };
         let compilation = cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
         let losses = Loss::of(&compilation.model, &compilation.options);
         (losses, compilation.packed.bytes.len(), compilation.header.join(" "))
@@ -317,8 +305,9 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_format_is_given() {
 #[test]
 fn whole_numbers_multiply_as_integers() {
     let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel")).unwrap_or_else(|e| panic!("{e}"));
-    let subjects = |format_is_given| {
-        let options = Options { format_is_given, ..Options::default() };
+    let subjects = |precision_is_given: bool| {
+        let precision = precision_is_given.then_some(Precision::F32);
+        let options = Options { precision, ..Options::default() };
         Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
     };
     for (as_f32, as_integers) in subjects(true).zip(subjects(false)) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::internals::kernel::Body;
-use cellc::{Arithmetic, Language, Options, WeightsAs};
+use cellc::{Language, Options, Precision, WeightsAs};
 use cellc_tests::subject::Subject;
 use cellc_tests::tiled::Layer;
 use cellc_tests::{corpus, driver, kernels, random, recipe};
@@ -25,7 +25,7 @@ fn subjects() -> Vec<Subject> {
     let random = recipe::drawn(12, 0).into_iter().enumerate();
     let random = random.map(|(k, recipe)| random::subject(&format!("random_{k}"), &recipe));
     let cell = Layer { kind: "GRUCell", attributes: "", rows: 16, inputs: 16, units: 48 };
-    let tiled = cell.subject("tiled", Options { arithmetic: Arithmetic::Int8, ..Options::default() }, false);
+    let tiled = cell.subject("tiled", Options { precision: Some(Precision::Int8), ..Options::default() }, false);
     corpus.chain(random).chain([kernels::subject("made_by_hand"), tiled]).collect()
 }
 

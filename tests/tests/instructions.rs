@@ -12,7 +12,7 @@ use cellc::internals::arch;
 use cellc::internals::arch::Work;
 use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
-use cellc::{Arithmetic, Language, Options, State, WeightFormat};
+use cellc::{Language, Options, Precision, State};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{c_compilers, isas, run_all, rustc};
 use cellc_tests::kept::Kept;
@@ -75,13 +75,13 @@ fn workloads() -> [Workload; 16] {
         ("lstm_16_128", w10a, "[0.25; 16]", "counted::Outputs::new()"),
         (
             "gru_16_128_int8",
-            gru(128, 16).linear_before_reset(true).arithmetic(Arithmetic::Int8),
+            gru(128, 16).linear_before_reset(true).precision(Precision::Int8),
             "[0.25; 16]",
             "[0.0; 128]",
         ),
         (
             "gru_16_128_int16",
-            gru(128, 16).linear_before_reset(true).arithmetic(Arithmetic::Int16),
+            gru(128, 16).linear_before_reset(true).precision(Precision::Int16),
             "[0.25; 16]",
             "[0.0; 128]",
         ),
@@ -275,27 +275,26 @@ const KEPT_OF_MACHINES: Kept = Kept {
 };
 
 /// The models that are counted on other machines.
-const MODELS: [(&str, WeightFormat); 6] = [
-    ("gru_cell_128_fp16", WeightFormat::F32),
-    ("gru_cell_128_fp16", WeightFormat::F16),
-    ("gru_cell_128_fp16", WeightFormat::Int8),
-    ("rnnoise_step_f32", WeightFormat::F32),
-    ("lstm_cell", WeightFormat::F32),
-    ("torch_gru2_head_static", WeightFormat::F32),
+const MODELS: [(&str, Precision); 5] = [
+    ("gru_cell_128_fp16", Precision::F32),
+    ("gru_cell_128_fp16", Precision::F16),
+    ("rnnoise_step_f32", Precision::F32),
+    ("lstm_cell", Precision::F32),
+    ("torch_gru2_head_static", Precision::F32),
 ];
 
 /// Those that are multiplied in integers too: the estimates are fitted to the first.
 const IN_INTEGERS: [&str; 2] = ["gru_cell_128_f32", "rnnoise_step_f32"];
 
 /// What they are multiplied in beside f32.
-const INTEGERS: [Arithmetic; 3] = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16];
+const INTEGERS: [Precision; 3] = [Precision::Int8, Precision::Int8x16, Precision::Int16];
 
 /// Models that are multiplied in integers.
 fn in_integers(machine: &Machine) -> Vec<Trial> {
-    let trials = IN_INTEGERS.iter().flat_map(|name| INTEGERS.map(|arithmetic| (corpus::case(name), arithmetic)));
-    let trial = |(case, arithmetic): (Case, Arithmetic)| {
-        let options = Options { arithmetic, ..(machine.options)() };
-        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", arithmetic.name())).remove(0);
+    let trials = IN_INTEGERS.iter().flat_map(|name| INTEGERS.map(|precision| (corpus::case(name), precision)));
+    let trial = |(case, precision): (Case, Precision)| {
+        let options = Options { precision: Some(precision), ..(machine.options)() };
+        let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", precision.name())).remove(0);
         Trial { subject, rounds: 1 }
     };
     trials.map(trial).collect()
@@ -303,7 +302,7 @@ fn in_integers(machine: &Machine) -> Vec<Trial> {
 
 /// A depthwise convolution of 32 channels of 100 elements, 9 taps, in f32 and in integers.
 fn depthwise(machine: &Machine) -> Vec<Trial> {
-    let trial = |arithmetic: Arithmetic| {
+    let trial = |precision: Precision| {
         let mut random = Random::new(1);
         let mut drawn = |file: &mut ModelFile, shape: &[usize]| {
             file.constant(shape, Stored::F32, random.even(shape.iter().product(), 1.0).into_iter())
@@ -315,12 +314,12 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
         let y = file.operation("GroupConvolution", "opset1", data, &[&x, &w], &out);
         let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
         file.result(&y);
-        let options = Options { arithmetic, ..(machine.options)() };
-        let mut subject = compiled(&format!("depthwise_9_taps_{}", arithmetic.name()), file, options, 1);
+        let options = Options { precision: Some(precision), ..(machine.options)() };
+        let mut subject = compiled(&format!("depthwise_9_taps_{}", precision.name()), file, options, 1);
         subject.calls.truncate(1);
         Trial { subject, rounds: 1 }
     };
-    [Arithmetic::F32, Arithmetic::Int16].map(trial).into()
+    [Precision::F32, Precision::Int16].map(trial).into()
 }
 
 /// What a step of each costs.
@@ -333,7 +332,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
         // what has a body of its own there
         name if name == AARCH64_DOTPROD.name => {
             let mut trials = in_integers(machine);
-            trials.retain(|trial| trial.subject.compilation.options.arithmetic == Arithmetic::Int8);
+            trials.retain(|trial| trial.subject.compilation.options.precision == Some(Precision::Int8));
             trials
         }
         // where f32 is computed by calls

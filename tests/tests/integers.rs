@@ -1,4 +1,4 @@
-//! `--arithmetic`: programs against the float64 reference that multiplies the same integers.
+//! `--precision`: programs against the float64 reference that multiplies the same integers.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use cellc::internals::model::Parameter;
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::internals::report::Report;
-use cellc::{Arithmetic, Language, Options, WeightFormat};
+use cellc::{Language, Options, Precision};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
@@ -31,11 +31,10 @@ const CASES: [&str; 7] = [
 ];
 
 /// What multiplies integers, and what that loses at least.
-const INTEGERS: [(Arithmetic, f64); 3] =
-    [(Arithmetic::Int8, 1e-3), (Arithmetic::Int8x16, 1e-3), (Arithmetic::Int16, 1e-5)];
+const INTEGERS: [(Precision, f64); 3] = [(Precision::Int8, 1e-3), (Precision::Int8x16, 1e-3), (Precision::Int16, 1e-5)];
 
-fn subjects(arithmetic: Arithmetic) -> impl Iterator<Item = Subject> {
-    with_options(&CASES, Options { arithmetic, ..Options::default() })
+fn subjects(precision: Precision) -> impl Iterator<Item = Subject> {
+    with_options(&CASES, Options { precision: Some(precision), ..Options::default() })
 }
 
 fn with_options<'a>(cases: &'a [&str], options: Options) -> impl Iterator<Item = Subject> + use<'a> {
@@ -46,19 +45,22 @@ fn with_options<'a>(cases: &'a [&str], options: Options) -> impl Iterator<Item =
 const LAYERS: [&str; 3] =
     ["__module.r/aten::gru/GRUSequence", "__module.r/aten::gru/GRUSequence_1", "__module.head/aten::linear/MatMul"];
 
-/// The same model with an arithmetic for each layer.
+/// The same model with a precision for each layer.
 fn mixtures() -> impl Iterator<Item = Subject> {
     let mixtures = [
-        (Arithmetic::Int8, vec![(LAYERS[1], Arithmetic::Int16), (LAYERS[2], Arithmetic::F32)]),
-        (Arithmetic::F32, vec![(LAYERS[0], Arithmetic::Int8x16)]),
+        (Precision::Int8, vec![(LAYERS[1], Precision::Int16), (LAYERS[2], Precision::F32)]),
+        (Precision::F32, vec![(LAYERS[0], Precision::Int8x16)]),
     ];
-    mixtures.into_iter().flat_map(|(arithmetic, layers)| {
-        let arithmetic_of = layers.into_iter().map(|(name, arithmetic)| (name.to_owned(), arithmetic)).collect();
-        with_options(&["torch_gru2_head_static"], Options { arithmetic, arithmetic_of, ..Options::default() })
+    mixtures.into_iter().flat_map(|(precision, layers)| {
+        let precision_of = layers.into_iter().map(|(name, precision)| (name.to_owned(), precision)).collect();
+        with_options(
+            &["torch_gru2_head_static"],
+            Options { precision: Some(precision), precision_of, ..Options::default() },
+        )
     })
 }
 
-/// A step that is the reference's, of the arithmetic that was asked for each layer and gate, and within its bound.
+/// A step that is the reference's, of the precision that was asked for each layer, and within its bound.
 fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     let mut variables = subject.variables();
     let before = exact(&variables);
@@ -74,52 +76,17 @@ fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     compared
 }
 
-/// Cells of which single gates have an arithmetic of their own: a batch, a sequence in both directions, a late product.
-fn gates() -> impl Iterator<Item = Subject> {
-    let mixtures = [
-        ("gru_cell_128_f32", Arithmetic::Int8, "cell.h", Arithmetic::Int16),
-        ("gru_cell_lbr0", Arithmetic::Int8, "cell.h", Arithmetic::F32),
-        ("gru_cell_lbr1", Arithmetic::F32, "cell.r", Arithmetic::Int8),
-        ("lstm_cell", Arithmetic::Int16, "cell.c", Arithmetic::Int8x16),
-        ("torch_gru2_head_static", Arithmetic::Int8x16, "__module.r/aten::gru/GRUSequence.h", Arithmetic::F32),
-    ];
-    mixtures.into_iter().flat_map(|(case, arithmetic, gate, own)| {
-        let arithmetic_of = vec![(gate.to_owned(), own)];
-        with_options(&[case], Options { arithmetic, arithmetic_of, ..Options::default() }).collect::<Vec<_>>()
-    })
-}
-
-/// Programs multiply what was asked for each gate, with the same bits on every instruction set; bounds hold, and less is lost than without.
-#[test]
-fn gates_have_an_arithmetic_of_their_own() {
-    for subject in gates() {
-        assert!(subject.compilation.plan.products.iter().any(|product| product.parts.len() == 2), "{}", subject.name);
-        for call in &subject.calls {
-            let mut first: Option<Vec<u64>> = None;
-            for isa in 0..subject.isas().count() {
-                let compared = as_asked(&subject, isa, call);
-                if subject.compilation.plan.isas[isa].1 {
-                    let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
-                    assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
-                }
-            }
-        }
-    }
-}
-
 /// Each layer multiplies what was asked for it: programs and bounds, and the weights that are stored.
 #[test]
-fn layers_have_an_arithmetic_of_their_own() {
+fn layers_have_a_precision_of_their_own() {
     let mut sizes = Vec::new();
     for subject in mixtures() {
         let options = &subject.compilation.options;
-        let own: Vec<_> = subject.compilation.plan.products.iter().map(|product| product.arithmetic).collect();
+        let own: Vec<_> = subject.compilation.plan.products.iter().map(|product| product.arithmetic.name()).collect();
         let [first, second, head] = own[..] else { panic!("{own:?}") };
-        match options.arithmetic {
-            Arithmetic::Int8 => {
-                assert_eq!([first, second, head], [Arithmetic::Int8, Arithmetic::Int16, Arithmetic::F32])
-            }
-            _ => assert_eq!([first, second, head], [Arithmetic::Int8x16, Arithmetic::F32, Arithmetic::F32]),
+        match options.precision {
+            Some(Precision::Int8) => assert_eq!([first, second, head], ["int8", "int16", "f32"]),
+            _ => assert_eq!([first, second, head], ["int8x16", "f32", "f32"]),
         }
         sizes.push(subject.compilation.plan.products.iter().map(|product| product.bytes()).collect::<Vec<_>>());
         for call in &subject.calls {
@@ -138,15 +105,15 @@ fn layers_have_an_arithmetic_of_their_own() {
 #[test]
 fn layers_without_a_matrix_are_refused() {
     let refused = |layers: &[&str]| {
-        let arithmetic_of = layers.iter().map(|layer| ((*layer).to_owned(), Arithmetic::Int8)).collect();
-        let options = Options { arithmetic_of, ..Options::default() };
+        let precision_of = layers.iter().map(|layer| ((*layer).to_owned(), Precision::Int8)).collect();
+        let options = Options { precision_of, ..Options::default() };
         let case = corpus::case("torch_gru2_head_static");
         let Err(problems) = compile(&case.model, &options) else { panic!("{layers:?}") };
         problems.to_string()
     };
     let said = refused(&["gru", "__module.r/aten::gru/Squeeze"]);
     for part in [
-        "--arithmetic-of names \"gru\", which is no cell, gate, dense layer or convolution",
+        "--precision-of names \"gru\", which is no cell, dense layer or convolution",
         "aten::gru/Squeeze\", which",
         LAYERS[2],
     ] {
@@ -159,21 +126,21 @@ fn layers_without_a_matrix_are_refused() {
 /// rows that hold -128; and those behind a FakeQuantize, but for what that rounds.
 #[test]
 fn quantised_weights_are_kept() {
-    let lost = |case: &str, arithmetic: Arithmetic| {
-        let options = Options { arithmetic, ..Options::default() };
+    let lost = |case: &str, precision: Precision| {
+        let options = Options { precision: Some(precision), ..Options::default() };
         let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
         let header = compilation.header.join(" ");
         let [loss] = Loss::of(&compilation.model, &options)[..] else { panic!("{case}: one format") };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
         loss
     };
-    let loss = lost("rnnoise_step_f32", Arithmetic::Int16);
+    let loss = lost("rnnoise_step_f32", Precision::Int16);
     assert_eq!((loss.exact, loss.largest), (loss.weights, 0.0));
-    for arithmetic in [Arithmetic::Int8, Arithmetic::Int8x16] {
-        let loss = lost("rnnoise_step_f32", arithmetic);
+    for precision in [Precision::Int8, Precision::Int8x16] {
+        let loss = lost("rnnoise_step_f32", precision);
         assert!(loss.exact * 10 > loss.weights * 7 && loss.exact < loss.weights, "{loss:?}");
-        assert!(lost("fake_quantized_gru", arithmetic).largest < 1e-6);
-        let loss = lost("gru_cell_128_f32", arithmetic);
+        assert!(lost("fake_quantized_gru", precision).largest < 1e-6);
+        let loss = lost("gru_cell_128_f32", precision);
         assert!(loss.exact * 10 < loss.weights && loss.largest > 1e-3, "{loss:?}");
     }
 }
@@ -198,16 +165,12 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
 #[test]
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
-        for arithmetic in [Arithmetic::F32, Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16] {
-            let options = Options { arithmetic, ..Options::default() };
+        for precision in [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16] {
+            let options = Options { precision: Some(precision), ..Options::default() };
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
                 let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
-                assert_eq!(
-                    own,
-                    if arithmetic == Arithmetic::F32 { dense } else { all },
-                    "{name} {arithmetic:?}\n{plan}"
-                );
+                assert_eq!(own, if precision == Precision::F32 { dense } else { all }, "{name} {precision:?}\n{plan}");
                 assert_eq!(plan.products.iter().filter(|product| product.own_h.is_some()).count(), of_h, "{name}");
                 let header = subject.compilation.header.join(" ");
                 assert!(header.contains("by the model's own scale"), "{header}");
@@ -216,7 +179,7 @@ fn scales_of_quantised_models_are_kept() {
                     for isa in 0..subject.isas().count() {
                         let compared = Compared::step(&subject, isa, call, &mut subject.variables());
                         // the state of a cell is rounded, in integers
-                        let rounded = arithmetic != Arithmetic::F32 && dense < all;
+                        let rounded = precision != Precision::F32 && dense < all;
                         for (at, found, right, limit) in compared.elements() {
                             let limit = if rounded { limit } else { limit.min(1e-6 * right.abs().max(4.0)) };
                             assert!((found - right).abs() <= limit, "{name} {at:?}: {found}, not {right}");
@@ -229,14 +192,14 @@ fn scales_of_quantised_models_are_kept() {
                 }
                 let mut call = subject.calls[0].clone();
                 call[0][0] = f32::NAN;
-                let as_f32 = Options { format_is_given: true, ..Options::default() };
+                let as_f32 = Options { precision: Some(Precision::F32), ..Options::default() };
                 let as_f32 = quantised(name, &as_f32).next().expect("a subject");
                 assert!(as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()), "{name}");
                 let numbers = |subject: &Subject| {
                     let found = Compared::step(subject, 0, &call, &mut subject.variables()).found;
                     found.parts().flatten().map(|v| v.is_nan()).collect::<Vec<_>>()
                 };
-                assert_eq!(numbers(&subject), numbers(&as_f32), "{name} {arithmetic:?}");
+                assert_eq!(numbers(&subject), numbers(&as_f32), "{name} {precision:?}");
             }
         }
     }
@@ -286,8 +249,8 @@ fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
 #[test]
 fn cells_of_one_name_keep_their_own_scales() {
     let scales = [[1.0 / 64.0, 1.0 / 128.0], [1.0 / 32.0, 1.0 / 100.0]];
-    for arithmetic in [Arithmetic::F32, Arithmetic::Int8, Arithmetic::Int16] {
-        let options = Options { arithmetic, ..Options::default() };
+    for precision in [Precision::F32, Precision::Int8, Precision::Int16] {
+        let options = Options { precision: Some(precision), ..Options::default() };
         let subject = compiled("one_name", branches_of_one_name(scales), options, 7);
         let plan = &subject.compilation.plan;
         let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
@@ -302,11 +265,11 @@ fn cells_of_one_name_keep_their_own_scales() {
                     let compared = Compared::step(&subject, isa, &call, &mut []);
                     for (at, found, right, limit) in compared.elements() {
                         let limit = limit.min(1e-6);
-                        assert!((found - right).abs() <= limit, "{arithmetic:?} {at:?}: {found}, not {right}");
+                        assert!((found - right).abs() <= limit, "{precision:?} {at:?}: {found}, not {right}");
                     }
                     if plan.isas[isa].1 {
                         let bits: Vec<_> = compared.found.parts().flatten().map(|v| v.to_bits()).collect();
-                        assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{arithmetic:?}");
+                        assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{precision:?}");
                     }
                 }
             }
@@ -317,11 +280,11 @@ fn cells_of_one_name_keep_their_own_scales() {
 /// Weights that are packed at run time give the bits of the same weights that are known when compiling, whatever instruction set reads them.
 #[test]
 fn weights_of_run_time_give_the_bits_of_baked_ones() {
-    for (arithmetic, _) in INTEGERS {
+    for (precision, _) in INTEGERS {
         for (after, batch, where_) in
             [(true, 1, Weights::Given), (false, 3, Weights::Given), (true, 1, Weights::GivenButR)]
         {
-            let options = Options { arithmetic, ..Options::default() };
+            let options = Options { precision: Some(precision), ..Options::default() };
             let compiled = |weights| given_weights::subject("net", &options, weights, after, batch);
             let (baked, given) = (compiled(Weights::Constant), compiled(where_));
             assert!(!given.compilation.packed.is_baked() && baked.compilation.packed.is_baked());
@@ -329,7 +292,7 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
                 let [baked, given] = [&baked, &given].map(|of| of.interpret(isa, &of.calls[0]));
                 assert!(baked.iter().flatten().any(|v| *v != 0.0 && v.is_finite()));
                 let bits = |all: &[Vec<f32>]| all.iter().flatten().map(|v| bits(*v)).collect::<Vec<_>>();
-                assert_eq!(bits(&given), bits(&baked), "{arithmetic:?} {after}");
+                assert_eq!(bits(&given), bits(&baked), "{precision:?} {after}");
             }
         }
     }
@@ -338,8 +301,8 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
 /// A row of given weights that holds no number, or an infinity, makes its unit no number, and changes no other one.
 #[test]
 fn weights_of_run_time_that_are_not_finite_give_no_number() {
-    for (arithmetic, _) in INTEGERS {
-        let options = Options { arithmetic, ..Options::default() };
+    for (precision, _) in INTEGERS {
+        let options = Options { precision: Some(precision), ..Options::default() };
         let case = corpus::case("gru_cell_params");
         let (subject, _) = Case::subjects(&case, &options, "").remove(0);
         let header = subject.compilation.header.join(" ");
@@ -358,8 +321,8 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
                 for (unit, (found, right)) in found[0].iter().zip(&right[0]).enumerate() {
                     // of each row
                     match unit % 3 {
-                        1 => assert!(found.is_nan(), "{arithmetic:?} {bad}: {found}"),
-                        _ => assert_eq!(found.to_bits(), right.to_bits(), "{arithmetic:?} {bad} {unit}"),
+                        1 => assert!(found.is_nan(), "{precision:?} {bad}: {found}"),
+                        _ => assert_eq!(found.to_bits(), right.to_bits(), "{precision:?} {bad} {unit}"),
                     }
                 }
             }
@@ -367,17 +330,17 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
     }
 }
 
-/// A format that f32 is multiplied with is for weights that are known.
+/// Halves are for weights that are known when compiling.
 #[test]
-fn formats_of_f32_are_refused_for_weights_of_run_time() {
-    for (arithmetic, refused) in [(Arithmetic::F32, true), (Arithmetic::Int8, false)] {
-        let options = Options { arithmetic, weight_format: WeightFormat::Int8, ..Options::default() };
+fn halves_are_refused_for_weights_of_run_time() {
+    for (precision, refused) in [(Precision::F16, true), (Precision::Int8, false)] {
+        let options = Options { precision: Some(precision), ..Options::default() };
         let case = corpus::case("gru_cell_params");
         match compile(&case.model, &options) {
             Ok(_) => assert!(!refused),
             Err(problems) => {
                 let said = problems.to_string();
-                assert!(refused && said.contains("int8 for weights that are given at run time"), "{said}");
+                assert!(refused && said.contains("f16 for weights that are given at run time"), "{said}");
             }
         }
     }
@@ -387,9 +350,9 @@ fn formats_of_f32_are_refused_for_weights_of_run_time() {
 /// of a late vector does. All else is f32's own rounding.
 #[test]
 fn programs_multiply_the_integers_of_the_reference() {
-    for (arithmetic, lost) in INTEGERS {
+    for (precision, lost) in INTEGERS {
         let (mut near, mut all, mut apart) = (0, 0, 0.0f64);
-        for subject in subjects(arithmetic) {
+        for subject in subjects(precision) {
             for call in &subject.calls {
                 for isa in 0..subject.isas().count() {
                     let mut variables = subject.variables();
@@ -417,8 +380,8 @@ fn programs_multiply_the_integers_of_the_reference() {
             }
         }
         // elements that were rounded to another integer are few
-        assert!(near * 100 >= all * 95, "{arithmetic:?}: {near} of {all} are the reference's");
-        assert!(apart > lost, "{arithmetic:?}: no integers were seen, {apart:e}");
+        assert!(near * 100 >= all * 95, "{precision:?}: {near} of {all} are the reference's");
+        assert!(apart > lost, "{precision:?}: no integers were seen, {apart:e}");
     }
 }
 
@@ -430,8 +393,7 @@ fn bounds_include_what_integers_lose() {
         let before = exact(&subject.variables());
         bound(subject.model(), profile, &exact(call), &before).parts().flatten().copied().fold(0.0, f64::max)
     };
-    for (arithmetic, subject) in
-        INTEGERS.iter().flat_map(|(arithmetic, _)| subjects(*arithmetic).map(|s| (*arithmetic, s)))
+    for (precision, subject) in INTEGERS.iter().flat_map(|(precision, _)| subjects(*precision).map(|s| (*precision, s)))
     {
         for call in &subject.calls {
             let compared = Compared::step(&subject, 0, call, &mut subject.variables());
@@ -440,7 +402,7 @@ fn bounds_include_what_integers_lose() {
                 assert!(error <= limit, "{} {at:?}: off by {error:e}, bound {limit:e}", subject.name);
             }
             let largest = compared.elements().map(|(.., limit)| limit).fold(0.0, f64::max);
-            let times = if arithmetic == Arithmetic::Int16 { 2.0 } else { 10.0 };
+            let times = if precision == Precision::Int16 { 2.0 } else { 10.0 };
             assert!(largest > times * f32_bound(&subject, call), "{}: {largest:e}", subject.name);
         }
     }
@@ -451,8 +413,8 @@ fn bounds_include_what_integers_lose() {
 fn what_is_not_finite_is_no_number() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let cases = ["gru_cell_lbr0", "gru_cell_lbr1", "lstm_cell", "rnn_cell_tanh"];
-        for (name, (arithmetic, _)) in cases.iter().flat_map(|name| INTEGERS.iter().map(move |each| (name, each))) {
-            let options = Options { arithmetic: *arithmetic, ..Options::default() };
+        for (name, (precision, _)) in cases.iter().flat_map(|name| INTEGERS.iter().map(move |each| (name, each))) {
+            let options = Options { precision: Some(*precision), ..Options::default() };
             for (subject, _) in Case::subjects(&corpus::case(name), &options, "") {
                 let call = &subject.calls[0];
                 for isa in 0..subject.isas().count() {
@@ -525,7 +487,7 @@ fn depthwise(options: &Options) -> Vec<Subject> {
         let mut file = ModelFile::default();
         let x = file.parameter("x", &windows.x());
         windows.push(&mut file, &x, |count| random.even(count, 1.0));
-        compiled(&format!("depthwise_{k}_{}", options.arithmetic.name()), file, options.clone(), 7)
+        compiled(&format!("depthwise_{k}_{}", options.precision.unwrap_or_default().name()), file, options.clone(), 7)
     };
     WINDOWS.iter().enumerate().map(subject).collect()
 }
@@ -535,10 +497,10 @@ fn depthwise(options: &Options) -> Vec<Subject> {
 #[test]
 fn depthwise_convolutions_multiply_integers() {
     let mut all = Vec::new();
-    for (arithmetic, _) in INTEGERS {
-        for subject in depthwise(&Options { arithmetic, ..Options::default() }) {
+    for (precision, _) in INTEGERS {
+        for subject in depthwise(&Options { precision: Some(precision), ..Options::default() }) {
             let plan = subject.compilation.plan.to_string();
-            let name = if arithmetic == Arithmetic::Int16 { "int16" } else { "int8x16" };
+            let name = if precision == Precision::Int16 { "int16" } else { "int8x16" };
             assert!(plan.contains(&format!("windows multiplied in {name}")), "{}: {plan}", subject.name);
             let losses = Loss::of(subject.model(), &subject.compilation.options);
             assert!(losses.len() == 1 && losses[0].exact < losses[0].weights, "{losses:?}");
@@ -551,7 +513,7 @@ fn depthwise_convolutions_multiply_integers() {
                 }
             }
             // the others are those of int8
-            all.extend(Some(subject).filter(|_| arithmetic != Arithmetic::Int8x16 && all.len() < 9));
+            all.extend(Some(subject).filter(|_| precision != Precision::Int8x16 && all.len() < 9));
         }
     }
     let expected: Vec<_> = all.iter().map(|subject| subject.expected(&driver::isas())).collect();
@@ -575,12 +537,17 @@ fn drawn_windows_multiply_integers() {
         // no window holds nothing but pads
         let (each, pads) = (1 + below(3), below(*taps.iter().min().expect("an axis")));
         let dilation = if taps.iter().any(|taps| *taps > 3) { 1 } else { 1 + below(2) };
-        let arithmetic = INTEGERS[k % 3].0;
+        let precision = INTEGERS[k % 3].0;
         let windows = Windows { each, size: &size, taps: &taps, dilation, pads };
         let mut file = ModelFile::default();
         let x = file.parameter("x", &windows.x());
         windows.push(&mut file, &x, |count| random.even(count, 1.0));
-        let subject = compiled(&format!("drawn_{k}"), file, Options { arithmetic, ..Options::default() }, k as u64);
+        let subject = compiled(
+            &format!("drawn_{k}"),
+            file,
+            Options { precision: Some(precision), ..Options::default() },
+            k as u64,
+        );
         in_integers += subject.compilation.plan.windows.len();
         let mut first: [Option<Vec<u64>>; 2] = [None, None];
         for (isa, (name, fused)) in subject.isas().enumerate() {
@@ -597,7 +564,7 @@ fn drawn_windows_multiply_integers() {
 #[test]
 fn a_channel_with_a_nan_is_nan() {
     for (subject, windows) in
-        depthwise(&Options { arithmetic: Arithmetic::Int16, ..Options::default() }).iter().zip(&WINDOWS)
+        depthwise(&Options { precision: Some(Precision::Int16), ..Options::default() }).iter().zip(&WINDOWS)
     {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut call = subject.calls[0].clone();
@@ -616,7 +583,7 @@ fn a_channel_with_a_nan_is_nan() {
 #[test]
 fn whole_numbers_in_windows_stay_what_they_are() {
     for (k, windows) in WINDOWS.iter().enumerate() {
-        let subject = |arithmetic: Arithmetic| {
+        let subject = |precision: Precision| {
             let mut random = Random::new(k as u64 + 1);
             let mut file = ModelFile::default();
             let x = file.parameter("x", &windows.x());
@@ -625,18 +592,18 @@ fn whole_numbers_in_windows_stay_what_they_are() {
             let x = file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&x], &windows.x());
             let x = file.operation("Clamp", "opset1", "min=\"-128\" max=\"127\"", &[&x], &windows.x());
             windows.push(&mut file, &x, |count| random.even(count, 100.0).into_iter().map(f32::round).collect());
-            compiled(&format!("whole_{k}"), file, Options { arithmetic, ..Options::default() }, 7)
+            compiled(&format!("whole_{k}"), file, Options { precision: Some(precision), ..Options::default() }, 7)
         };
         // f32 holds these sums
-        let right = subject(Arithmetic::F32);
+        let right = subject(Precision::F32);
         let right = right.interpret(0, &right.calls[0]);
-        for (arithmetic, _) in INTEGERS {
-            let subject = subject(arithmetic);
+        for (precision, _) in INTEGERS {
+            let subject = subject(precision);
             let plan = subject.compilation.plan.to_string();
             assert!(plan.contains("x is whole numbers up to 128"), "{plan}");
             for isa in 0..subject.isas().count() {
                 as_asked(&subject, isa, &subject.calls[0]);
-                assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {arithmetic:?}", subject.name);
+                assert_eq!(subject.interpret(isa, &subject.calls[0]), right, "{} {precision:?}", subject.name);
             }
             // the scale of a channel is none where one element is no number
             let mut call = subject.calls[0].clone();
@@ -650,7 +617,7 @@ fn whole_numbers_in_windows_stay_what_they_are() {
 }
 
 /// A dense layer, a cell that is given its weights or has them as constants, and a depthwise convolution, whose weights are so large.
-fn of_size(arithmetic: Arithmetic, weights: f32, given: bool) -> Subject {
+fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     let mut random = Random::new(5);
     let mut file = ModelFile::default();
     let mut drawn = |count: usize| random.even(count, 1.0).into_iter().map(|w| w * weights).collect::<Vec<_>>();
@@ -670,7 +637,7 @@ fn of_size(arithmetic: Arithmetic, weights: f32, given: bool) -> Subject {
     file.result(&y);
     let x = file.parameter("plane", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, drawn);
-    compiled(&format!("size_{weights:e}"), file, Options { arithmetic, ..Options::default() }, 7)
+    compiled(&format!("size_{weights:e}"), file, Options { precision: Some(precision), ..Options::default() }, 7)
 }
 
 /// Where a product with a scale may overflow there is no bound, and what underflows is within it: weights and inputs of every size.
@@ -678,9 +645,9 @@ fn of_size(arithmetic: Arithmetic, weights: f32, given: bool) -> Subject {
 fn bounds_hold_for_weights_and_inputs_of_any_size() {
     const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
     let near = |size: f32| (1e-10..=1e30).contains(&size);
-    for (arithmetic, _) in INTEGERS {
+    for (precision, _) in INTEGERS {
         for (weights, given) in SIZES.into_iter().flat_map(|weights| [(weights, true), (weights, false)]) {
-            let subject = of_size(arithmetic, weights, given);
+            let subject = of_size(precision, weights, given);
             for x in SIZES {
                 let mut random = Random::new(3);
                 let values = |parameter: &Parameter| {
@@ -692,7 +659,7 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
                 let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
                 for (at, found, right, limit) in compared.elements() {
                     let holds = limit == f64::INFINITY || (found - right).abs() <= limit;
-                    let what = format!("{arithmetic:?}, weights {weights:e}, x {x:e}, {at:?}");
+                    let what = format!("{precision:?}, weights {weights:e}, x {x:e}, {at:?}");
                     assert!(holds, "{what}: {found:e}, not {right:e}, bound {limit:e}");
                     let is_claimed = !near(weights) || !near(x) || weights * x > 1e31 || limit.is_finite();
                     assert!(is_claimed, "{what}: no bound");
@@ -730,12 +697,12 @@ fn convolutions_that_stay_f32_say_so() {
         file.result(&y);
         let weights = Some(("net.bin", file.weights.clone()));
         let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
-        let compiled = |arithmetic: Arithmetic, arithmetic_of: Vec<(String, Arithmetic)>| {
-            compile(&model, &Options { arithmetic, arithmetic_of, ..Options::default() })
+        let compiled = |precision: Precision, precision_of: Vec<(String, Precision)>| {
+            compile(&model, &Options { precision: Some(precision), precision_of, ..Options::default() })
         };
-        let compilation = compiled(Arithmetic::Int8, Vec::new()).expect("it compiles");
+        let compilation = compiled(Precision::Int8, Vec::new()).expect("it compiles");
         for language in [Language::Rust, Language::C] {
-            compile(&model, &Options { arithmetic: Arithmetic::Int8, language, ..Options::default() })
+            compile(&model, &Options { precision: Some(Precision::Int8), language, ..Options::default() })
                 .expect("it compiles")
                 .emit("net");
         }
@@ -744,36 +711,35 @@ fn convolutions_that_stay_f32_say_so() {
         assert!(compilation.header.join(" ").contains(&said), "{said}: {:?}", compilation.header);
         let report = Report::new(&model, &compilation, 0, None);
         assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
-        let in_f32 = compiled(Arithmetic::F32, Vec::new()).expect("it compiles");
+        let in_f32 = compiled(Precision::F32, Vec::new()).expect("it compiles");
         assert!(!in_f32.header.join(" ").contains("stay f32"), "{:?}", in_f32.header);
-        compiled(Arithmetic::F32, vec![(layer.clone(), Arithmetic::F32)]).expect("it is f32");
-        let Err(problems) = compiled(Arithmetic::F32, vec![(layer.clone(), Arithmetic::Int16)]) else {
-            panic!("{why}")
-        };
+        compiled(Precision::F32, vec![(layer.clone(), Precision::F32)]).expect("it is f32");
+        let Err(problems) = compiled(Precision::F32, vec![(layer.clone(), Precision::Int16)]) else { panic!("{why}") };
         let said = format!("\"{layer}\", which stays f32 ({why})");
         assert!(problems.to_string().contains(&said), "{problems}");
     }
 }
 
-/// What the header says of the bytes of weights, and what `inspect` says of arithmetics that are one and the same.
+/// What the header says of the bytes of weights, and what `inspect` says of precisions that are one and the same.
 #[test]
-fn depthwise_convolutions_have_16_bits_in_either_arithmetic_of_8() {
+fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, |count| Random::new(1).even(count, 1.0));
     let weights = Some(("net.bin", file.weights.clone()));
     let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
-    for (arithmetic, said) in [
-        (Arithmetic::Int8, "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: "),
-        (Arithmetic::Int16, "Weights of depthwise convolutions are stored as int16: "),
+    for (precision, said) in [
+        (Precision::Int8, "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: "),
+        (Precision::Int16, "Weights of depthwise convolutions are stored as int16: "),
     ] {
-        let compilation = compile(&model, &Options { arithmetic, ..Options::default() }).expect("it compiles");
+        let compilation =
+            compile(&model, &Options { precision: Some(precision), ..Options::default() }).expect("it compiles");
         assert!(compilation.header.join(" ").contains(said), "{:?}", compilation.header);
-        let arithmetics = Report::new(&model, &compilation, 0, None).arithmetics.expect("a table");
-        let place = |name: &str| arithmetics.names.iter().position(|own| *own == name).expect("a column");
+        let precisions = Report::new(&model, &compilation, 0, None).arithmetics.expect("a table");
+        let place = |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
         let in_8_bits = (place("int8"), place("int8x16"));
-        assert_eq!(arithmetics.same, [in_8_bits]);
-        assert!(!arithmetics.without_gain.contains(&in_8_bits), "{arithmetics:?}");
+        assert_eq!(precisions.same, [in_8_bits]);
+        assert!(!precisions.without_gain.contains(&in_8_bits), "{precisions:?}");
     }
 }
 
@@ -809,26 +775,26 @@ fn products_with_constants_on_either_side_multiply_integers() {
             file.result(&y);
             compiled(&format!("product_{k}"), file, options, 5)
         };
-        let subject = |arithmetic: Arithmetic| subject_of(Options { arithmetic, ..Options::default() });
-        let in_f32 = subject(Arithmetic::F32);
+        let subject = |precision: Precision| subject_of(Options { precision: Some(precision), ..Options::default() });
+        let in_f32 = subject(Precision::F32);
         // operations of this file have no name
-        let arithmetic_of = vec![(String::new(), Arithmetic::F32)];
-        let kept = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..Options::default() };
+        let precision_of = vec![(String::new(), Precision::F32)];
+        let kept = Options { precision: Some(Precision::Int8), precision_of, ..Options::default() };
         let kept = subject_of(kept);
         assert_eq!(kept.interpret(0, &kept.calls[0]), in_f32.interpret(0, &in_f32.calls[0]), "{k}");
         let matrices: usize = constant[..constant.len() - 2].iter().product();
-        for (arithmetic, _) in INTEGERS {
-            let subject = subject(arithmetic);
+        for (precision, _) in INTEGERS {
+            let subject = subject(precision);
             let plan = &subject.compilation.plan;
-            let own: Vec<_> = plan.products.iter().map(|product| product.arithmetic).collect();
-            assert_eq!(own, vec![arithmetic; matrices], "{plan}");
+            let own: Vec<_> = plan.products.iter().map(|product| product.arithmetic.name()).collect();
+            assert_eq!(own, vec![precision.name(); matrices], "{plan}");
             let call = &subject.calls[0];
             let right = in_f32.interpret(0, call);
             for isa in 0..subject.isas().count() {
                 as_asked(&subject, isa, call);
                 let found = subject.interpret(isa, call);
                 for (found, right) in found.iter().flatten().zip(right.iter().flatten()) {
-                    assert!((found - right).abs() < 0.1, "{k} {arithmetic:?}: {found}, not {right}");
+                    assert!((found - right).abs() < 0.1, "{k} {precision:?}: {found}, not {right}");
                 }
             }
         }

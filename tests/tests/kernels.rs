@@ -9,7 +9,7 @@ use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
 use cellc::internals::plan::Phase;
-use cellc::{Arithmetic, Isa, Language, Options, Unroll};
+use cellc::{Isa, Language, Options, Precision, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::subject::{Subject, assert_same, bits};
 use cellc_tests::tiled::{Layer, values};
@@ -44,16 +44,16 @@ fn generated_c_is_the_interpreter() {
 
 /// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of every kind of weights, of few sums and of many.
 fn unrolled_cells() -> Vec<Subject> {
-    let of = |arithmetic| Options { arithmetic, ..Options::default() };
+    let of = |precision| Options { precision: Some(precision), ..Options::default() };
     let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
     vec![
-        layer("GRUCell", 90, 48).subject("unrolled_gru", of(Arithmetic::F32), false),
-        layer("LSTMCell", 35, 50).subject("unrolled_lstm", of(Arithmetic::F32), true),
-        layer("RNNCell", 77, 121).subject("unrolled_rnn", of(Arithmetic::F32), false),
-        layer("LSTMCell", 70, 130).subject("unrolled_int8", of(Arithmetic::Int8), false),
+        layer("GRUCell", 90, 48).subject("unrolled_gru", of(Precision::F32), false),
+        layer("LSTMCell", 35, 50).subject("unrolled_lstm", of(Precision::F32), true),
+        layer("RNNCell", 77, 121).subject("unrolled_rnn", of(Precision::F32), false),
+        layer("LSTMCell", 70, 130).subject("unrolled_int8", of(Precision::Int8), false),
         Layer { attributes: r#"linear_before_reset="true""#, ..layer("GRUCell", 24, 129) }.subject(
             "unrolled_int16",
-            of(Arithmetic::Int16),
+            of(Precision::Int16),
             false,
         ),
     ]
@@ -71,7 +71,7 @@ fn unrolled_loops_give_the_same_bits() {
         assert!(!on.contains(&"generic"), "{}", subject.name);
         // integers are walked in alternating order too, in chains; the step after the first walks backwards
         let plan = &subject.compilation.plan.products[0];
-        let of_integers = subject.compilation.options.arithmetic != Arithmetic::F32;
+        let of_integers = subject.compilation.options.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.snake, of_integers, "{}", subject.name);
         let in_chains = |(isa, _): &(&'static Isa, bool)| plan.chains(Phase::Hidden, 4, isa) > 1;
         assert_eq!(subject.compilation.plan.isas.iter().any(in_chains), of_integers, "{}", subject.name);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use cellc::internals::arch;
 use cellc::internals::kernel::{Buffer, Element, Role};
-use cellc::{Arithmetic, Fma, Isa, Language, Options, WeightFormat, WeightsAs};
+use cellc::{Fma, Isa, Language, Options, Precision, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{run_all, write_files};
 use cellc_tests::given_weights::{self, Weights};
@@ -43,15 +43,14 @@ const CASES: [(&str, usize); 14] = [
 ];
 
 /// Cases with their weights in other formats, without fused multiply-add, and in integers.
-const OTHERS: [(&str, Fma, WeightFormat, Arithmetic); 8] = [
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F16, Arithmetic::F32),
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::Int8, Arithmetic::F32),
-    ("lstm_cell_fp16", Fma::Off, WeightFormat::F16, Arithmetic::F32),
-    ("gru_cell_lbr0", Fma::Off, WeightFormat::F32, Arithmetic::F32),
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F32, Arithmetic::Int8),
-    ("gru_cell_128_fp16", Fma::Auto, WeightFormat::F32, Arithmetic::Int16),
-    ("lstm_cell_fp16", Fma::Off, WeightFormat::F32, Arithmetic::Int16),
-    ("rnnoise_step_f32", Fma::Auto, WeightFormat::F32, Arithmetic::Int8x16),
+const OTHERS: [(&str, Fma, Precision); 7] = [
+    ("gru_cell_128_fp16", Fma::Auto, Precision::F16),
+    ("lstm_cell_fp16", Fma::Off, Precision::F16),
+    ("gru_cell_lbr0", Fma::Off, Precision::F32),
+    ("gru_cell_128_fp16", Fma::Auto, Precision::Int8),
+    ("gru_cell_128_fp16", Fma::Auto, Precision::Int16),
+    ("lstm_cell_fp16", Fma::Off, Precision::Int16),
+    ("rnnoise_step_f32", Fma::Auto, Precision::Int8x16),
 ];
 
 /// How many models are drawn.
@@ -71,15 +70,12 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
         subjects.into_iter().map(move |(subject, _)| Trial { subject, rounds }).collect::<Vec<_>>()
     };
     let plain = CASES.iter().flat_map(|(name, rounds)| trials(name, *rounds, &(machine.options)(), ""));
-    let others = OTHERS.iter().flat_map(|(name, fma, weight_format, arithmetic)| {
+    let others = OTHERS.iter().flat_map(|(name, fma, precision)| {
         let own = (machine.options)();
-        let options = Options { fma: *fma, weight_format: *weight_format, arithmetic: *arithmetic, ..own };
-        trials(name, 2, &options, &format!("_{fma:?}_{weight_format:?}_{arithmetic:?}").to_lowercase())
+        let options = Options { fma: *fma, precision: Some(*precision), ..own };
+        trials(name, 2, &options, &format!("_{fma:?}_{precision:?}").to_lowercase())
     });
-    // a gate in f32 among others in integers
-    let arithmetic_of = vec![("cell.h".to_owned(), Arithmetic::F32)];
-    let options = Options { arithmetic: Arithmetic::Int8, arithmetic_of, ..(machine.options)() };
-    plain.chain(others).chain(trials("gru_cell_128_f32", 2, &options, "_but_h")).collect()
+    plain.chain(others).collect()
 }
 
 fn drawn(machine: &Machine) -> Vec<Trial> {
@@ -254,7 +250,7 @@ fn aarch64_dotprod() {
     if !machine.is_here() {
         return;
     }
-    let options = Options { arithmetic: Arithmetic::Int8, ..(machine.options)() };
+    let options = Options { precision: Some(Precision::Int8), ..(machine.options)() };
     let cases =
         ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static", "gru_seq_bi_lens_param", "keras_gru_both_ways"];
     let subjects = cases.iter().flat_map(|name| Case::subjects(&corpus::case(name), &options, ""));
@@ -270,9 +266,9 @@ fn weights_are_packed_in_integers() {
         if !machine.is_here() {
             continue;
         }
-        let subjects = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16].map(|arithmetic| {
-            let options = Options { arithmetic, ..(machine.options)() };
-            let name = format!("given_in_{}", arithmetic.name());
+        let subjects = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
+            let options = Options { precision: Some(precision), ..(machine.options)() };
+            let name = format!("given_in_{}", precision.name());
             given_weights::subject(&name, &options, Weights::GivenButR, false, 2)
         });
         the_bits_of_these(machine, &subjects.map(|subject| Trial { subject, rounds: 2 }));
@@ -287,13 +283,15 @@ fn cortex_m55_compiles_integers_at_every_level() {
         return;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-m55-levels");
-    let of = |(case, arithmetic): (&str, Arithmetic)| {
-        let options = Options { arithmetic, language: Language::C, ..(machine.options)() };
-        let suffix = format!("_in_{}", arithmetic.name());
+    let of = |(case, precision): (&str, Precision)| {
+        let options = Options { precision: Some(precision), language: Language::C, ..(machine.options)() };
+        let suffix = format!("_in_{}", precision.name());
         Case::subjects(&corpus::case(case), &options, &suffix).remove(0).0
     };
     let cases = ["stacked_gru_one_step", "lstm_cell", "torch_gru2_head_static", "gru_cell_params"];
-    let all = cases.into_iter().flat_map(|case| Arithmetic::ALL.map(|arithmetic| (case, arithmetic)));
+    let all = cases.into_iter().flat_map(|case| {
+        [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| (case, precision))
+    });
     let subjects: Vec<Subject> = all.map(of).collect();
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, level: &[&str]| {
@@ -316,28 +314,21 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     let compiler = CORTEX_M4F.compiler[0];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-armv7");
     let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
-    let of = |names: &[&str], format: Option<WeightFormat>, arithmetic: Arithmetic| {
+    let of = |names: &[&str], precision: Precision| {
         let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
-        let weight_format = format.unwrap_or_default();
         let options = Options {
             arch: &arch::ARMV7,
             language: Language::C,
             isas: Some(isas),
-            weight_format,
-            arithmetic,
+            precision: Some(precision),
             ..Options::default()
         };
-        let format = format.map_or(String::new(), |format| format!("_{format:?}"));
-        let suffix = format!("_{}{format}_in_{}", names.join("_"), arithmetic.name());
+        let suffix = format!("_{}_in_{}", names.join("_"), precision.name());
         Case::subjects(&corpus::case("lstm_cell"), &options, &suffix).remove(0).0
     };
-    let mut subjects: Vec<Subject> = lists.iter().map(|names| of(names, None, Arithmetic::F32)).collect();
-    for format in [WeightFormat::F16, WeightFormat::Int8] {
-        subjects.extend(lists.iter().map(|names| of(names, Some(format), Arithmetic::F32)));
-    }
-    for arithmetic in [Arithmetic::Int8, Arithmetic::Int16] {
-        subjects.extend(lists.iter().map(|names| of(names, None, arithmetic)));
-    }
+    let precisions = [Precision::F32, Precision::F16, Precision::Int8, Precision::Int16];
+    let subjects = precisions.into_iter().flat_map(|precision| lists.iter().map(move |names| of(names, precision)));
+    let subjects: Vec<Subject> = subjects.collect();
     write_files(&folder, &subjects, Language::C);
     let command = |subject: &Subject, fpu: &str, more: &[&str]| {
         let mut command = Command::new(compiler);
@@ -414,8 +405,8 @@ fn other_systems() {
 #[test]
 #[ignore = "by hand: tests/machines/all"]
 fn all_machines() {
-    const COSTS: [(&str, WeightFormat, usize); 2] =
-        [("gru_cell_128_fp16", WeightFormat::F32, 55_296), ("rnnoise_step_f32", WeightFormat::F32, 86_952)];
+    const COSTS: [(&str, Precision, usize); 2] =
+        [("gru_cell_128_fp16", Precision::F32, 55_296), ("rnnoise_step_f32", Precision::F32, 86_952)];
     say(
         "machine, compiler: bits; of a GRU of 128 and of RNNoise: instructions a step and a multiply-add, bytes of code, frame, stack",
     );

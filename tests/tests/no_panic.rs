@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cellc::internals::compile::compile;
-use cellc::{Arithmetic, Language, Options};
+use cellc::{Language, Options, Precision};
 use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::skipped::has;
 use cellc_tests::subject::Subject;
@@ -42,9 +42,9 @@ fn modules() -> Vec<Module> {
         }
     };
     // what rounds weights that are given at run time
-    let packing = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16].map(|arithmetic| {
-        let options = Options { arithmetic, ..Options::default() };
-        given_weights::subject(&format!("given_in_{}", arithmetic.name()), &options, Weights::GivenButR, true, 1)
+    let packing = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
+        let options = Options { precision: Some(precision), ..Options::default() };
+        given_weights::subject(&format!("given_in_{}", precision.name()), &options, Weights::GivenButR, true, 1)
     });
     let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing).map(of_subject);
     corpus::cases().into_iter().map(compiled).chain(subjects).collect()

@@ -159,7 +159,7 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
 #[test]
 fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
     let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { arithmetic: cellc::Arithmetic::Int8, ..Options::default() };
+    let options = Options { precision: Some(cellc::Precision::Int8), ..Options::default() };
     let subjects: Vec<_> = case.compiled(&options, "").expect("it compiles").into_iter().map(|(s, _)| s).collect();
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
     let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);

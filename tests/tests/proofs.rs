@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use cellc::Language;
 use cellc::internals::emit::names::Field;
 use cellc::internals::kernel::Element;
-use cellc::{Arithmetic, Options, WeightFormat, WeightsAs};
+use cellc::{Options, Precision, WeightsAs};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::random;
@@ -193,7 +193,7 @@ fn miri_finds_no_undefined_behaviour() {
     }
     let after = "linear_before_reset=\"true\"";
     let generic = || Options { isas: Some(Vec::new()), ..Options::default() };
-    let in_integers = |arithmetic| Options { arithmetic, ..generic() };
+    let in_integers = |precision| Options { precision: Some(precision), ..generic() };
     let subjects = [
         random::compiled("gru", cell("GRUCell", 3, ""), generic(), 0),
         random::compiled("gru_after", cell("GRUCell", 3, after), generic(), 0),
@@ -206,11 +206,11 @@ fn miri_finds_no_undefined_behaviour() {
         random::compiled(
             "in_halves",
             cell("GRUCell", 3, after),
-            Options { weight_format: WeightFormat::F16, ..generic() },
+            Options { precision: Some(Precision::F16), ..generic() },
             0,
         ),
-        random::compiled("in_int8", cell("GRUCell", 3, after), in_integers(Arithmetic::Int8), 0),
-        random::compiled("in_int16", cell("LSTMCell", 4, ""), in_integers(Arithmetic::Int16), 0),
+        random::compiled("in_int8", cell("GRUCell", 3, after), in_integers(Precision::Int8), 0),
+        random::compiled("in_int16", cell("LSTMCell", 4, ""), in_integers(Precision::Int16), 0),
         cellc_tests::kernels::subject("made_by_hand"),
     ];
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("miri");

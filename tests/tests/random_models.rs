@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cellc::internals::arch::AVX512_VNNI;
 use cellc::internals::model::{Activation, ValidOp};
-use cellc::{Arithmetic, Options, Tuning, WeightFormat};
+use cellc::{Options, Precision, Tuning};
 use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Stored};
@@ -95,9 +95,7 @@ fn check(subject: &Subject, seen: &mut Seen) {
 /// Whether matrices are what they are in the model.
 fn stored_exactly(subject: &Subject) -> bool {
     let options = &subject.compilation.options;
-    options.weight_format == WeightFormat::F32
-        && options.arithmetic == Arithmetic::F32
-        && options.arithmetic_of.is_empty()
+    options.precision.unwrap_or_default() == Precision::F32 && options.precision_of.is_empty()
 }
 
 /// Whether a model is one step of one cell whose activations have bounded results.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
-use cellc::{Arithmetic, Language, Options};
+use cellc::{Language, Options, Precision};
 use cellc_tests::corpus;
 use cellc_tests::driver::{self, run};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
@@ -345,11 +345,11 @@ fn planes_give_the_bits_of_all_steps_at_once() {
 
 /// Layers of an IR over time, of an input `[1, 4, steps]`.
 fn layer(steps: Option<usize>, build: impl FnOnce(&mut ModelFile, &Port) -> Port) -> Result<Subject, String> {
-    layer_in(Arithmetic::F32, steps, build)
+    layer_in(Precision::F32, steps, build)
 }
 
 fn layer_in(
-    arithmetic: Arithmetic,
+    precision: Precision,
     steps: Option<usize>,
     build: impl FnOnce(&mut ModelFile, &Port) -> Port,
 ) -> Result<Subject, String> {
@@ -364,7 +364,7 @@ fn layer_in(
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(4), steps];
-    let options = Options { arithmetic, shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options { precision: Some(precision), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
 }
@@ -466,31 +466,31 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
 #[test]
 fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     let steps = 11;
-    for arithmetic in Arithmetic::ALL {
+    for precision in [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16] {
         let left = |steps| {
-            layer_in(arithmetic, steps, |file, x| {
+            layer_in(precision, steps, |file, x| {
                 let w = drawn(file, &[3, 4]);
                 let data = "transpose_a=\"false\" transpose_b=\"false\"";
                 let y = file.operation("MatMul", "opset1", data, &[&w, x], &[1, 3, OPEN]);
                 let bias = drawn(file, &[3, 1]);
                 file.operation("Add", "opset1", "", &[&y, &bias], &[1, 3, OPEN])
             })
-            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+            .unwrap_or_else(|problems| panic!("{precision:?}: {problems}"))
         };
         assert_stepwise(&left(None), &left(Some(steps)), steps);
         // a layer of one output has several chains
         let one = |steps| {
-            layer_in(arithmetic, steps, |file, x| {
+            layer_in(precision, steps, |file, x| {
                 let x = file.operation("Concat", "opset1", "axis=\"1\"", &[x, x], &[1, 8, OPEN]);
                 let w = drawn(file, &[1, 8]);
                 let data = "transpose_a=\"false\" transpose_b=\"false\"";
                 file.operation("MatMul", "opset1", data, &[&w, &x], &[1, 1, OPEN])
             })
-            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+            .unwrap_or_else(|problems| panic!("{precision:?}: {problems}"))
         };
         assert_stepwise(&one(None), &one(Some(steps)), steps);
         let parts = |steps| {
-            layer_in(arithmetic, steps, |file, x| {
+            layer_in(precision, steps, |file, x| {
                 let parts = file.integers(&[4], &[1, 2, 2, -1]);
                 let y = file.operation("Reshape", "opset1", "special_zero=\"false\"", &[x, &parts], &[1, 2, 2, OPEN]);
                 let w = drawn(file, &[2, 3, 2]);
@@ -500,7 +500,7 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
                 let y = file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 2, 3, OPEN]);
                 file.operation("Tanh", "opset1", "", &[&y], &[1, 2, 3, OPEN])
             })
-            .unwrap_or_else(|problems| panic!("{arithmetic:?}: {problems}"))
+            .unwrap_or_else(|problems| panic!("{precision:?}: {problems}"))
         };
         assert_stepwise(&parts(None), &parts(Some(steps)), steps);
     }

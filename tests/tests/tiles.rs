@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cellc::internals::arch::{AMX, AVX512_VNNI, GENERIC};
 use cellc::internals::kernel::Stmt;
-use cellc::{Accuracy, Arithmetic, Language, Options, Tuning};
+use cellc::{Accuracy, Language, Options, Precision, Tuning};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
@@ -54,15 +54,15 @@ fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> S
     let last = file.cell("last", "MatMul", transposed, &[&y, &weights]);
     file.result(&y);
     file.result(&last);
-    let arithmetic_of = vec![("last".to_owned(), Arithmetic::F32)];
-    random::compiled(name, file, Options { arithmetic_of, ..options }, CALLS)
+    let precision_of = vec![("last".to_owned(), Precision::F32)];
+    random::compiled(name, file, Options { precision_of, ..options }, CALLS)
 }
 
 /// What has tiles, whether they pay or not.
 fn options() -> Options {
     let tuning = Tuning { tiles: Some(true), ..Tuning::default() };
     let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
-    Options { arithmetic: Arithmetic::Int8, isas, tuning, ..Options::default() }
+    Options { precision: Some(Precision::Int8), isas, tuning, ..Options::default() }
 }
 
 /// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few inputs that no tile takes it; a late product; more than
@@ -157,27 +157,27 @@ fn tiles_of_few_columns_give_the_bits_of_vectors() {
 #[test]
 fn a_file_holds_a_body_for_tiles_where_they_pay() {
     let layer = |rows, units| Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
-    let options = |arithmetic| Options { arithmetic, ..Options::default() };
+    let options = |precision| Options { precision: Some(precision), ..Options::default() };
     let has_body = |subject: Subject| subject.isas().any(|(isa, _)| isa == "amx");
-    for (name, layer, arithmetic, pays) in [
-        ("several_rows", layer(16, 144), Arithmetic::Int8, true),
-        ("units_that_fill_no_tile", layer(16, 200), Arithmetic::Int8, true),
-        ("gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) }, Arithmetic::Int8, true),
-        ("lstm", Layer { kind: "LSTMCell", ..layer(16, 100) }, Arithmetic::Int8, true),
-        ("one_row", layer(1, 144), Arithmetic::Int8, false),
-        ("few_rows", layer(11, 144), Arithmetic::Int8, false),
-        ("few_units", layer(16, 8), Arithmetic::Int8, false),
-        ("units_that_fill_few_tiles", layer(16, 100), Arithmetic::Int8, false),
-        ("smaller_gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) }, Arithmetic::Int8, false),
-        ("gru_of_three_phases", Layer { kind: "GRUCell", ..layer(16, 128) }, Arithmetic::Int8, false),
-        ("wider", layer(16, 144), Arithmetic::Int8x16, false),
-        ("as_f32", layer(16, 144), Arithmetic::F32, false),
+    for (name, layer, precision, pays) in [
+        ("several_rows", layer(16, 144), Precision::Int8, true),
+        ("units_that_fill_no_tile", layer(16, 200), Precision::Int8, true),
+        ("gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 112) }, Precision::Int8, true),
+        ("lstm", Layer { kind: "LSTMCell", ..layer(16, 100) }, Precision::Int8, true),
+        ("one_row", layer(1, 144), Precision::Int8, false),
+        ("few_rows", layer(11, 144), Precision::Int8, false),
+        ("few_units", layer(16, 8), Precision::Int8, false),
+        ("units_that_fill_few_tiles", layer(16, 100), Precision::Int8, false),
+        ("smaller_gru", Layer { kind: "GRUCell", attributes: AFTER, ..layer(16, 100) }, Precision::Int8, false),
+        ("gru_of_three_phases", Layer { kind: "GRUCell", ..layer(16, 128) }, Precision::Int8, false),
+        ("wider", layer(16, 144), Precision::Int8x16, false),
+        ("as_f32", layer(16, 144), Precision::F32, false),
     ] {
-        assert_eq!(has_body(layer.subject(name, options(arithmetic), false)), pays, "{name}");
+        assert_eq!(has_body(layer.subject(name, options(precision), false)), pays, "{name}");
     }
     for (tiles, rows) in [(true, 2), (false, 16)] {
         let tuning = Tuning { tiles: Some(tiles), ..Tuning::default() };
-        let options = Options { tuning, ..options(Arithmetic::Int8) };
+        let options = Options { tuning, ..options(Precision::Int8) };
         assert_eq!(has_body(layer(rows, 144).subject("asked", options, false)), tiles);
     }
 }
@@ -197,43 +197,6 @@ fn the_plan_says_why_there_are_no_tiles() {
         let plan = of_amx(rows, units);
         assert!(plan.contains(said.unwrap_or("  amx: 16 rows at once, in tiles\n")), "{plan}");
         assert_eq!(plan.contains("no tiles"), said.is_some(), "{plan}");
-    }
-}
-
-#[test]
-fn tiles_that_are_asked_for_in_vain_are_a_warning() {
-    let said = |sizes: [usize; 4], options: &Options| {
-        let file = sequence_file(sizes);
-        let text = file.text();
-        let (subject, warnings) = random::accepted("vain", text.as_bytes(), file.weights, options.clone(), CALLS)
-            .unwrap_or_else(|problems| panic!("{problems}"));
-        let plan = subject.compilation.plan.to_string();
-        let in_vain = warnings.contains("plan: tiles=");
-        assert_eq!(plan.contains("in tiles"), options.tuning.tiles == Some(true) && !in_vain, "{plan}");
-        warnings.lines().find_map(|line| Some(line.split_once("plan: tiles=")?.1.to_owned()))
-    };
-    let asked = options();
-    let tuned = |tuning: Tuning| Options { tuning, ..asked.clone() };
-    let first = tuned(Tuning { input_first: Some(true), ..asked.tuning });
-    let never = tuned(Tuning { tiles: Some(false), ..asked.tuning });
-    let one_row = tuned(Tuning { rows_at_once: Some(1), ..first.tuning });
-    let without = Options { isas: Some(vec![&GENERIC, &AVX512_VNNI]), ..asked.clone() };
-    let mixed = Options { arithmetic_of: vec![(".h".to_owned(), Arithmetic::Int16)], ..first.clone() };
-    let in_f32 = Options { arithmetic: Arithmetic::F32, ..asked.clone() };
-    let (several, single) = ([1, 21, 70, 64], [18, 1, 7, 32]);
-    for (sizes, options, why) in [
-        (several, &asked, Some("on has no effect: in a sequence tiles need input-first=on")),
-        (several, &first, None),
-        (several, &never, None),
-        (several, &one_row, Some("on has no effect: tiles take 2 to 16 rows at once")),
-        ([1, 21, 3, 64], &first, Some("on has no effect: so few elements are multiplied as words of 16 bits")),
-        (several, &without, Some("on has no effect: no instruction set of the file has tiles")),
-        (several, &mixed, Some("on has no effect: gates of a cell have several arithmetics")),
-        (several, &in_f32, Some("on has no effect: no layer of several rows multiplies in int8")),
-        (single, &asked, None),
-        ([1, 1, 7, 32], &asked, Some("on has no effect: no layer of several rows multiplies in int8")),
-    ] {
-        assert_eq!(said(sizes, options).as_deref(), why, "{sizes:?} {:?}", options.tuning);
     }
 }
 
@@ -268,7 +231,7 @@ fn where_linux_refuses_tiles_vectors_run() {
         return skip("no Linux on x86-64");
     }
     let layer = Layer { kind: "RNNCell", attributes: "", rows: 16, inputs: 16, units: 144 };
-    let options = Options { arithmetic: Arithmetic::Int8, ..Options::default() };
+    let options = Options { precision: Some(Precision::Int8), ..Options::default() };
     let subject = layer.subject("refused", options, false);
     let folder = folder("tiles-refused");
     driver::write_files(&folder, &[subject], Language::C);

@@ -27,7 +27,6 @@
 //! count as exact: nothing is said about many calls.
 
 mod at_point;
-mod formula;
 mod softmax;
 #[cfg(feature = "builder")]
 mod stated;
@@ -45,7 +44,6 @@ use crate::options::{Accuracy, Multiples, Options, Products, Vector, WeightForma
 use crate::plan;
 use at_point::AtOneInput;
 
-pub use formula::formula;
 #[cfg(feature = "builder")]
 pub use stated::{Seen, Useless};
 use value::{Gate, Value};
@@ -71,17 +69,15 @@ pub struct Profile {
     pub accuracy: Accuracy,
     /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
     pub flush_below: Option<f32>,
-    /// How matrices that are constants are stored where they are multiplied in f32.
-    pub weights: WeightFormat,
-    /// What they are multiplied in.
+    /// The precision of matrices.
     pub products: Products,
 }
 
 impl Profile {
     /// What the options say, on an instruction set that fuses or does not.
     pub fn new(fused: bool, options: &Options) -> Self {
-        let Options { accuracy, weight_format: weights, .. } = *options;
-        Self { fused, accuracy, flush_below: plan::flush_below(options), weights, products: options.products() }
+        let products = options.products();
+        Self { fused, accuracy: options.accuracy, flush_below: plan::flush_below(options), products }
     }
 }
 
@@ -141,7 +137,7 @@ pub struct Claim {
 
 /// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
 /// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
-/// are parameters (see `formula`).
+/// are parameters.
 pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
     let nothing = Claim { error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
     if model.parameters.iter().any(|p| p.weight) {
@@ -291,8 +287,8 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
-        let range = self.profile.products.of(operation.0, None).of_windows().largest(taps)?;
-        let own = self.profile.products.own_of(operation, None, Vector::X, taps);
+        let range = self.profile.products.of(operation.0).of_windows().largest(taps)?;
+        let own = self.profile.products.own_of(operation, Vector::X, taps);
         // one that is no number makes the scale none
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -302,11 +298,11 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let arithmetic = self.profile.products.of(row.layer, row.gate);
+        let arithmetic = self.profile.products.of(row.layer);
         let arithmetic = if row.is_of_rounded() { arithmetic.of_windows() } else { arithmetic };
         let format = match self.profile.products.own_format(row.layer) {
             Some(own) => own,
-            None => arithmetic.stored(self.profile.weights),
+            None => arithmetic.stored(self.profile.products.storage(row.layer)),
         };
         let stored = (format != WeightFormat::F32).then(|| {
             let weights: Vec<f32> = row.weights().map(|w| w as f32).collect();
@@ -314,7 +310,7 @@ impl Arithmetic for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = self.profile.products.own_of_row(row.operation(), row.gate, row.x_or_h());
+        let own = self.profile.products.own_of_row(row.operation(), row.x_or_h());
         let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
         Encoded { row, stored, own, range }
     }

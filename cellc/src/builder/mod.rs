@@ -26,9 +26,7 @@ use crate::front::weights::{Baked, CellWeights};
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::{Activation, Direction, InputFile, LstmGateOrder, Model, Tensor};
-use crate::options::{
-    Accuracy, Arithmetic, Fma, Language, Options, Range, State, Threads, Tuning, Unroll, WeightFormat, WeightsAs,
-};
+use crate::options::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
 
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
@@ -76,8 +74,6 @@ pub struct Builder {
     /// Whether [`Options::arch`] was chosen.
     target_is_given: bool,
     out_dir: Option<PathBuf>,
-    /// Which method said whether denormals are kept, and what.
-    denormals: Option<(&'static str, bool)>,
     problems: Diagnostics,
 }
 
@@ -199,7 +195,7 @@ impl Builder {
     fn of(source: BuilderSource) -> Self {
         let options = Options { runtime: true, ..Options::default() };
         let problems = Diagnostics::default();
-        Self { source, options, target_is_given: false, out_dir: None, denormals: None, problems }
+        Self { source, options, target_is_given: false, out_dir: None, problems }
     }
 
     /// An attribute that only a declared cell takes.
@@ -551,21 +547,15 @@ impl Builder {
         self.option(|options| options.accuracy = accuracy)
     }
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. Without it, f32; weights of a
-    /// quantised model in 8 bits, where these hold them exactly.
-    pub fn weight_format(self, format: WeightFormat) -> Self {
-        self.option(|options| options.store_as(format))
+    /// The precision of the matrices of cells, dense layers and convolutions. The error bound in the header includes the
+    /// loss. By default f32, and 8 bits for weights of quantised models that these hold exactly.
+    pub fn precision(self, precision: Precision) -> Self {
+        self.option(|options| options.precision = Some(precision))
     }
 
-    /// What the matrices of cells, dense layers and convolutions are multiplied in. With integers the error bound in the header includes the loss.
-    pub fn arithmetic(self, arithmetic: Arithmetic) -> Self {
-        self.option(|options| options.arithmetic = arithmetic)
-    }
-
-    /// What the matrices of one layer are multiplied in, by its name in the model; or those of one gate of a cell: the layer's name, a dot, and z, r or h of a GRU,
-    /// f, i, c or o of an LSTM (h and c are the candidates).
-    pub fn arithmetic_of(self, layer: impl Into<String>, arithmetic: Arithmetic) -> Self {
-        self.option(|options| options.arithmetic_of.push((layer.into(), arithmetic)))
+    /// The precision of one layer, by its name in the model.
+    pub fn precision_of(self, layer: impl Into<String>, precision: Precision) -> Self {
+        self.option(|options| options.precision_of.push((layer.into(), precision)))
     }
 
     /// The number of threads. Two threads share a cell of one step if the planner expects that to be faster. Generated Rust then needs
@@ -577,21 +567,6 @@ impl Builder {
     /// Keeps denormals. By default, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes an
     /// output.
     pub fn keep_denormals(self, keep: bool) -> Self {
-        self.denormals("keep_denormals", keep)
-    }
-
-    /// The opposite of [`Self::keep_denormals`]; `true` is the default.
-    pub fn flush_denormals(self, flush: bool) -> Self {
-        self.denormals("flush_denormals", !flush)
-    }
-
-    /// What two methods say, which must not contradict each other.
-    fn denormals(mut self, method: &'static str, keep: bool) -> Self {
-        if let Some((before, _)) = self.denormals.filter(|(before, kept)| *before != method && *kept != keep) {
-            let found = format!("`.{before}(..)` and `.{method}(..)` contradict each other");
-            self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove one of them"));
-        }
-        self.denormals = Some((method, keep));
         self.option(|options| options.keep_denormals = keep)
     }
 
@@ -608,7 +583,7 @@ impl Builder {
 
     /// All options at once. It replaces all options that were set before.
     pub fn options(self, options: Options) -> Self {
-        Self { options, denormals: None, target_is_given: true, ..self }
+        Self { options, target_is_given: true, ..self }
     }
 
     /// The folder to write to, if it is not `OUT_DIR`.

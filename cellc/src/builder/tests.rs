@@ -73,28 +73,6 @@ fn weights_that_are_not_finite_are_warned_about() {
 }
 
 #[test]
-fn denormals_are_kept_or_flushed() {
-    let cell = || Builder::gru(2, 1);
-    for contradiction in [
-        cell().keep_denormals(true).flush_denormals(true),
-        cell().flush_denormals(false).keep_denormals(false),
-        cell().flush_denormals(true).keep_denormals(true),
-    ] {
-        let text = refused(&contradiction);
-        assert!(text.contains("_denormals(..)` contradict each other"), "{text}");
-    }
-    for (builder, kept) in [
-        (cell(), false),
-        (cell().keep_denormals(true).flush_denormals(false), true),
-        (cell().flush_denormals(true).keep_denormals(false), false),
-        // the last of several calls of one method counts
-        (cell().keep_denormals(true).keep_denormals(false), false),
-    ] {
-        assert_eq!(builder.generate().expect("no contradiction").0.options.keep_denormals, kept);
-    }
-}
-
-#[test]
 fn advice_is_in_the_words_of_the_builder() {
     let text = refused(&Builder::gru(2, 1).shape("y", [1, 1]));
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");

@@ -5,16 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::arch::{self, Arch, Isa};
+use crate::diagnostic::Diagnostics;
 use crate::diagnostic::in_shell;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
 use crate::front::underflows;
 use crate::model::Model;
 use crate::options::{
-    Accuracy, Arithmetic, Fma, Language, NamedSize, Options, Range, State, Threads, Tuning, Unroll, WeightFormat,
-    WeightsAs,
+    Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -24,6 +23,14 @@ use super::Failure;
 use super::piped::{self, Piped};
 use super::synonyms;
 use super::weights_file::{HEADING, WeightsFileArguments, option};
+
+/// The groups of `--help`.
+pub(super) const MODEL: &str = "Model and shapes";
+const OUTPUT: &str = "Output";
+const MACHINE: &str = "Machine";
+const PRECISION: &str = "Precision";
+const STATE: &str = "State";
+const DEVELOPERS: &str = "For developers of cellc";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,11 +79,11 @@ Examples:
   cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
   cellc check gru.onnx --inputs in               inputs, and outputs beside them: r0_in0.npy, r0_out0.npy
   cellc check vad.onnx --input x=x.npy --output y=y.npy --threshold 0.5
-  cellc check gru.onnx --arithmetic all --target cortex-m4f     error, flash and instructions of each arithmetic
+  cellc check gru.onnx --precision all --target cortex-m4f     error, flash and instructions of each precision
   cellc check gru.onnx --max-error 1e-4 --json   for tools
 
-Keys of the JSON: model, language, inputs, steps, passed, above_max_error (arithmetic, output, error), arithmetics;
-  arithmetics   arithmetic, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions, outputs
+Keys of the JSON: model, language, inputs, steps, passed, above_max_error (precision, output, error), precisions;
+  precisions    precision, isa, fused_multiply_add, flash_bytes, flash_has_code, instructions, outputs
   outputs       name, shape, largest_value, one_step (error, bound, no_useful_bound, values_beyond_bound),
                 all_steps (error, rms, snr_db), recording (error, rms, snr_db, cosine, rows, arg_max_differs,
                 elements, threshold_differs)";
@@ -121,7 +128,7 @@ Columns:
 
 Examples:
   cellc bench gru.xml
-  cellc bench gru.xml --weight-format int8 --accuracy fast
+  cellc bench gru.xml --precision int8 --accuracy fast
   cellc bench gru.xml --threads 2            on all cores: compare with a run on one
   cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
 
@@ -136,8 +143,10 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("CELLC_COMMIT"));
     name = "cellc",
     version = VERSION,
     arg_required_else_help = true,
+    max_term_width = 100,
     about = "Compiles a recurrent network to a readable Rust or C source file",
-    after_help = EXAMPLES,
+    after_help = "cellc --help prints all options and examples.",
+    after_long_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -154,27 +163,27 @@ pub(crate) struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Compile the generated source and run it on inputs from files
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_long_help = RUN_EXAMPLES)]
     Run(RunArguments),
     /// Compare the generated code with a float64 reference and with its error bound
-    #[command(after_help = CHECK_EXAMPLES)]
+    #[command(after_long_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Show the layers, kernels and memory of a compiled model, and where its time is expected to go
-    #[command(after_help = INSPECT_EXAMPLES)]
+    /// Show the layers, kernels and memory of a compiled model, and its expected time
+    #[command(after_long_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
-    /// Time the generated code, and compare with a lower bound of this machine, OpenVINO and ONNX Runtime
-    #[command(after_help = BENCH_EXAMPLES)]
+    /// Time the generated code beside the limit of this machine, OpenVINO and ONNX Runtime
+    #[command(after_long_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
     /// Print completions for a shell
     Completions(CompletionsArguments),
-    /// Print the manual page of cellc or of one of its commands: cellc man | man -l -
+    /// Print the manual page of cellc or of a command: cellc man | man -l -
     Man(ManArguments),
 }
 
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// The model: .onnx, .xml of OpenVINO, .safetensors with PyTorch's weights, .nam, or .json of RTNeural or AIDA-X; - reads it from standard input
+    /// .onnx, .xml of OpenVINO, .safetensors of PyTorch, .nam or .json of amplifiers; - is stdin
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
@@ -184,80 +193,142 @@ pub(crate) struct ModelArguments {
     piped: Option<Piped>,
 
     /// The file with the weights [default: the .bin file next to the model]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MODEL, hide_short_help = true)]
     pub(crate) weights: Option<PathBuf>,
 
     /// The batch size, if the model leaves it open [default for PyTorch's weights: 1]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL)]
     batch: Option<usize>,
 
-    /// The shape of an input, if the model leaves sizes open. x=1,100,16 is a whole sequence; 'x=1,?,16', or 'x=?,1,16' where steps come first, leaves the number of steps open: in
-    /// generated code the state continues from call to call; cellc run computes each call as a sequence of its own
-    #[arg(long, value_name = "NAME=SIZES", value_parser = shape)]
+    /// The shape of an input with open sizes; 'x=1,?,16' leaves the number of steps open
+    ///
+    /// x=1,100,16 is a whole sequence of 100 steps. With a question mark for the number of steps, as in
+    /// 'x=1,?,16', or 'x=?,1,16' where steps come first, generated code continues from the state of the
+    /// call before; cellc run computes each call as a sequence that starts from the initial state.
+    #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
-    /// The size of a dimension that an ONNX model names and leaves open; steps=? leaves it open, as a question mark in --shape does
-    #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of)]
+    /// The size of a dimension that an ONNX model names; steps=? leaves it open
+    #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of, help_heading = MODEL, hide_short_help = true)]
     dim: Vec<NamedSize>,
 
-    /// The most iterations of a loop that ends by its condition, where the model does not say it. Outputs have room for so many; a step
-    /// computes those that there are
-    #[arg(long, value_name = "N", value_parser = positive)]
+    /// The most iterations of a loop that ends by a condition of the model
+    ///
+    /// Outputs have room for so many iterations.
+    #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL, hide_short_help = true)]
     max_steps: Option<usize>,
 
-    /// An input that is a constant: every element is this number. What only other numbers need is not compiled
-    #[arg(long = "const", value_name = "NAME=NUMBER", value_parser = Options::constant_of)]
+    /// Make an input a constant; branches that the constant rules out are not compiled
+    #[arg(
+        long = "const",
+        value_name = "NAME=NUMBER",
+        value_parser = Options::constant_of,
+        help_heading = MODEL,
+        hide_short_help = true
+    )]
     constant: Vec<(String, String)>,
 
-    /// The machine to generate code for: which instruction sets the file holds, and for which machine the planner chooses sizes
-    #[arg(long, value_name = "NAME", value_parser = target_names(), default_value = arch::TARGETS[0].name)]
+    /// The machine: it decides the instruction sets of the file and the sizes of tiles
+    #[arg(
+        long_help = target_help(),
+        long,
+        value_name = "NAME",
+        value_parser = target_names(),
+        default_value = arch::TARGETS[0].name,
+        help_heading = MACHINE,
+        hide_possible_values = true
+    )]
     target: String,
 
-    /// How far to unroll loops. auto: where it saves time; none: not at all, which is the smallest code; full: no loops, up to 8192 multiply-adds, which can cost rustc minutes
-    #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
+    /// The number of threads, 1 or 2; the results have the same bits
+    ///
+    /// With 2, the caller and a helper thread each compute half of a cell, if that is faster.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u8).range(1..=2),
+        default_value = "1",
+        help_heading = MACHINE,
+        hide_short_help = true
+    )]
+    threads: u8,
+
+    /// How far to unroll loops: none makes the smallest code, full no loops at all
+    ///
+    /// auto unrolls where that saves time. full is for up to 8192 multiply-adds, and can cost rustc minutes.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "auto",
+        help_heading = MACHINE,
+        hide_short_help = true
+    )]
     unroll: Unroll,
 
-    /// Override decisions of the planner, KEY=VALUE: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// branches=on|off, halves=on|off, tiles=on|off. --emit plan prints them. The results have the same bits
-    #[arg(long, value_name = "CHOICES", value_delimiter = ',', value_parser = choice)]
-    plan: Vec<Choice>,
+    /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
+    ///
+    /// f16 and bf16 store weights in 16 bits and multiply them in f32. The integers round weights with a
+    /// scale for each row, and x and h with a scale at every step. The error bound in the header includes
+    /// the loss. Weights of quantised models that 8 bits hold exactly are stored in 8 bits unless a
+    /// precision is given. With cellc check, all compares f32 and the integers.
+    #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
+    precision: Option<PrecisionArgument>,
 
-    /// Whether multiplications and additions are fused. With off, every machine gives the same bits
-    #[arg(long, value_name = "HOW", value_enum, default_value = "auto")]
-    fma: Fma,
+    /// The precision of one layer, by its name in the model
+    #[arg(
+        long,
+        value_name = "LAYER=PRECISION",
+        value_parser = Precision::of_layer,
+        help_heading = PRECISION,
+        hide_short_help = true
+    )]
+    precision_of: Vec<(String, Precision)>,
 
-    /// The largest error of activations [default: exact]
-    #[arg(long, value_name = "LEVEL", value_enum)]
+    /// The largest error of activations: exact, fast (2^-18) or audio (2^-15) [default: exact]
+    #[arg(long, value_name = "LEVEL", value_enum, help_heading = PRECISION, hide_short_help = true)]
     accuracy: Option<Accuracy>,
 
-    /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
-    #[arg(long, value_name = "NAMES", value_parser = activations, help_heading = HEADING)]
-    activations: Option<ActivationsArgument>,
+    /// Whether multiply-adds are fused; with off, every machine gives the same bits
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "auto",
+        help_heading = PRECISION,
+        hide_short_help = true
+    )]
+    fma: Fma,
 
-    /// Keep denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes an output
-    #[arg(long)]
+    /// Keep denormals, instead of making magnitudes below 2^-100 zero
+    ///
+    /// Without this option, inputs, states and outputs smaller than 2^-100 are flushed to zero.
+    #[arg(long, help_heading = PRECISION, hide_short_help = true)]
     keep_denormals: bool,
 
-    /// The opposite of --keep-denormals, and the default
-    #[arg(long, conflicts_with = "keep_denormals")]
-    flush_denormals: bool,
+    /// Decisions of the planner, KEY=VALUE; the results have the same bits
+    ///
+    /// Keys: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
+    /// branches=on|off, halves=on|off, tiles=on|off. --emit plan prints the decisions.
+    #[arg(
+        long,
+        value_name = "CHOICES",
+        value_delimiter = ',',
+        value_parser = choice,
+        help_heading = DEVELOPERS,
+        hide_short_help = true
+    )]
+    tune: Vec<Choice>,
 
-    /// How to store the matrices of cells and dense layers. The error bound in the header includes the loss. [default: f32; int8 for
-    /// weights of quantised models that it holds exactly]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    weight_format: Option<WeightFormat>,
-
-    /// What to multiply the matrices of cells, dense layers and convolutions in. The error bound in the header includes the loss. all: compare them, with cellc check
-    #[arg(long, value_name = "ARITHMETIC", value_enum, default_value = "f32")]
-    arithmetic: ArithmeticArgument,
-
-    /// What to multiply the matrices of one layer in, by its name in the model, or those of one gate of a cell, as gru.h or lstm.c: f32, int8, int8x16 or int16
-    #[arg(long, value_name = "NAME=ARITHMETIC", value_parser = Arithmetic::of_layer)]
-    arithmetic_of: Vec<(String, Arithmetic)>,
-
-    /// The number of threads. With 2, the caller and a helper thread each compute half of a cell, if that is faster. The results have the same bits
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2), default_value = "1")]
-    threads: u8,
+    /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_parser = |text: &str| KeyValue::parse(Key::Activations, text),
+        help_heading = HEADING,
+        hide_short_help = true
+    )]
+    activations: Option<KeyValue>,
 
     #[command(flatten)]
     weights_file: WeightsFileArguments,
@@ -265,54 +336,73 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// An input that is a state, and the output that is its next value [default: the pairs that the model shows for forward cells and sequences]
-    #[arg(long, value_name = "IN=OUT", value_parser = pair)]
+    /// An input that is a state, and the output that is its next value [default: found]
+    ///
+    /// By default, pairs that the model shows for forward cells and sequences are states.
+    #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
-    /// Keep no state: every input is an argument of every step. This silences notices about states, and warnings about layers that start every call from the same state
-    #[arg(long, conflicts_with = "state")]
+    /// Keep no state: every input is an argument of every step
+    ///
+    /// This silences notices about states, and warnings about layers that start every call from the same state.
+    #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
     no_state: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CompileArguments {
     /// The file to write, .rs or .c; - writes to standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write [default: by the extension of the output file, else Rust]
-    #[arg(long, value_name = "WHAT", value_enum)]
+    /// What to write [default: by the extension of the output file, else rust]
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) emit: Option<Emit>,
 
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The name of the type and of the function [default: the name of the output file, else of the model file]
-    #[arg(long)]
+    /// The name of the type and the function [default: the output file's, else the model's]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) name: Option<String>,
 
-    /// The instruction sets to generate code for in addition to what every machine of the target has [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = isa_names())]
-    isa: Option<Vec<String>>,
-
-    #[command(flatten)]
-    state: StateArguments,
-
-    /// The largest magnitudes of inputs and of states for which the header states an error bound
-    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
-    range: Range,
-
-    /// Where to put the weights [default: in the source up to 1 MiB, else in a .bin file next to it]
-    #[arg(long, value_name = "WHERE", value_enum)]
+    /// Where to put the weights [default: inline up to 1 MiB, else file]
+    #[arg(long, value_name = "WHERE", value_enum, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) weights_as: Option<WeightsAs>,
 
     /// Implement the trait of the crate cellc-runtime (Rust only)
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) runtime: bool,
 
-    /// Give the model the table of functions that all models have in common, and write the file that declares its type (C only)
-    #[arg(long, value_name = "FILE")]
+    /// Write the header of the table of functions that all models share, and the table (C only)
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
+
+    /// The instruction sets besides the one of every machine of the target [default: all]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = isa_names(),
+        help_heading = MACHINE,
+        hide_short_help = true
+    )]
+    isa: Option<Vec<String>>,
+
+    /// The largest magnitudes of inputs and states for the header's error bound
+    #[arg(
+        long,
+        value_name = "X[,H]",
+        value_parser = range,
+        default_value = "1,1",
+        allow_negative_numbers = true,
+        help_heading = PRECISION,
+        hide_short_help = true
+    )]
+    range: Range,
+
+    #[command(flatten)]
+    state: StateArguments,
 }
 
 #[derive(Debug, Args)]
@@ -322,7 +412,9 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; a case.json may say the shapes of .bin files. Or the file of the only input
+    /// The folder of r<k>_in<i>.npy or r<k>_NAME.npy; or the file of the only input
+    ///
+    /// r<k>_in<i>.bin are read too; a case.json may give their shapes.
     #[arg(long, value_name = "PATH", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
@@ -354,7 +446,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The number of steps [default: 256, 1000 with --arithmetic, or as many as the files hold]
+    /// The number of steps [default: 256, 1000 for integers, or as many as the files hold]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
 
@@ -362,11 +454,14 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// The folder to read inputs from: r<k>_in<i>.npy or .bin, or r<k>_NAME.npy; recorded outputs in it, r<k>_out<j>.npy or r<k>_NAME.npy, are compared. Or the file of the only input. States without a file start at zero
+    /// The folder of r<k>_in<i>.npy or r<k>_NAME.npy; or the file of the only input
+    ///
+    /// Recorded outputs in the folder, r<k>_out<j>.npy or r<k>_NAME.npy, are compared. States without a file
+    /// start at zero.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["seed", "range", "input"])]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// The file of one input, for a single call, or for the steps of one where their number is open
+    /// The file of one input: of a single call, or of all its steps where their number is open
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of, conflicts_with_all = ["seed", "range"])]
     pub(crate) input: Vec<(String, PathBuf)>,
 
@@ -374,11 +469,11 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
     pub(crate) output: Vec<(String, PathBuf)>,
 
-    /// Count the values that are above this number in the recording and not in the generated code, or the other way round
+    /// Count values on different sides of this number in the recording and the generated code
     #[arg(long, value_name = "X", value_parser = number, allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
 
-    /// Exit with 1 if an output is further than this from the float64 reference or the recording, in any step
+    /// Exit with 1 if an output is further than this from the reference or the recording
     #[arg(long, value_name = "X", value_parser = limit, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
 
@@ -402,7 +497,9 @@ pub(crate) struct InspectArguments {
     #[arg(long, value_name = "NAME", value_parser = isa_names())]
     pub(crate) isa: Option<String>,
 
-    /// Say the least time of a step at this clock: 80MHz. For targets of which the instructions are known; wait states of the flash are not modelled
+    /// Print the least time of a step at this clock: 80MHz
+    ///
+    /// For targets whose instructions are known. Wait states of the flash are not modelled.
     #[arg(long, value_name = "HERTZ", value_parser = clock)]
     pub(crate) clock: Option<f64>,
 
@@ -474,22 +571,27 @@ pub(crate) struct ExecuteArguments {
     pub(crate) isa: Option<String>,
 }
 
-/// What `--arithmetic` can ask for.
+/// A value of `--precision`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ArithmeticArgument {
-    One(Arithmetic),
-    /// Every one, in turn.
+enum PrecisionArgument {
+    One(Precision),
+    /// [`COMPARED`], in turn.
     All,
 }
 
-impl ValueEnum for ArithmeticArgument {
+/// The precisions that `--precision all` compares, the most exact first.
+const COMPARED: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
+
+impl ValueEnum for PrecisionArgument {
     fn value_variants<'a>() -> &'a [Self] {
         const {
             &[
-                Self::One(Arithmetic::F32),
-                Self::One(Arithmetic::Int8),
-                Self::One(Arithmetic::Int8x16),
-                Self::One(Arithmetic::Int16),
+                Self::One(Precision::F32),
+                Self::One(Precision::F16),
+                Self::One(Precision::Bf16),
+                Self::One(Precision::Int16),
+                Self::One(Precision::Int8x16),
+                Self::One(Precision::Int8),
                 Self::All,
             ]
         }
@@ -497,8 +599,8 @@ impl ValueEnum for ArithmeticArgument {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::One(arithmetic) => arithmetic.to_possible_value(),
-            Self::All => Some(PossibleValue::new("all").help("Each of these in turn, with `cellc check`")),
+            Self::One(precision) => precision.to_possible_value(),
+            Self::All => Some(PossibleValue::new("all").help("f32 and the integers in turn, with cellc check")),
         }
     }
 }
@@ -518,23 +620,7 @@ pub(crate) enum Emit {
     Kernel,
 }
 
-/// What `--activations` holds.
-#[derive(Clone, Debug)]
-enum ActivationsArgument {
-    /// What it meant before `--accuracy`.
-    Accuracy(Accuracy),
-    /// The cell's.
-    OfCell(KeyValue),
-}
-
-fn activations(text: &str) -> Result<ActivationsArgument, String> {
-    if let Ok(accuracy) = Accuracy::from_str(text, false) {
-        return Ok(ActivationsArgument::Accuracy(accuracy));
-    }
-    KeyValue::parse(Key::Activations, text).map(ActivationsArgument::OfCell)
-}
-
-/// One of the choices of `--plan`.
+/// One of the choices of `--tune`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     PanelColumns(usize),
@@ -660,15 +746,15 @@ impl CommandLine {
                 "there is no file and no command '{word}': a similar command is cellc {meant}{model}"
             ));
         }
-        if model.arithmetic == ArithmeticArgument::All && !is_check {
+        if model.precision == Some(PrecisionArgument::All) && !is_check {
             return Some(format!(
-                "--arithmetic all compares them: cellc check {} --arithmetic all",
+                "--precision all compares them: cellc check {} --precision all",
                 in_shell(&model.path().display().to_string())
             ));
         }
-        let keys: Vec<&str> = model.plan.iter().map(|choice| choice.key()).collect();
+        let keys: Vec<&str> = model.tune.iter().map(|choice| choice.key()).collect();
         let twice = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key));
-        twice.map(|(_, key)| format!("--plan gives {key} twice: give it once"))
+        twice.map(|(_, key)| format!("--tune gives {key} twice: give it once"))
     }
 }
 
@@ -745,26 +831,17 @@ impl ModelArguments {
             constants: self.constant.clone(),
             ..ReadOptions::default()
         };
-        let (model, mut warnings) = formats::read(file, &options)?;
-        if let Some(ActivationsArgument::Accuracy(accuracy)) = &self.activations {
-            let name = accuracy.name();
-            if self.accuracy.is_some() {
-                return Err(Failure::Usage(format!(
-                    "--activations {name} means --accuracy {name}: give one of the two"
-                )));
-            }
-            let found = format!("--activations {name} is --accuracy {name} today; --activations names the cell's");
-            warnings.push(Diagnostic::warning(Origin::Unknown, found));
-        }
-        Ok((model, warnings))
+        Ok(formats::read(file, &options)?)
     }
 
-    /// The arithmetics that are asked for, the most exact first.
-    pub(crate) fn arithmetics(&self) -> Vec<Arithmetic> {
-        match self.arithmetic {
-            ArithmeticArgument::One(arithmetic) => vec![arithmetic],
-            ArithmeticArgument::All => {
-                vec![Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8x16, Arithmetic::Int8]
+    /// The precisions to compile the model in, the most exact first.
+    pub(crate) fn precisions(&self) -> Vec<Option<Precision>> {
+        match self.precision {
+            None => vec![None],
+            Some(PrecisionArgument::One(precision)) => vec![Some(precision)],
+            // the default keeps integers of a quantised model
+            Some(PrecisionArgument::All) => {
+                COMPARED.map(|precision| Some(precision).filter(|precision| *precision != Precision::F32)).to_vec()
             }
         }
     }
@@ -777,9 +854,7 @@ impl ModelArguments {
     /// What is said of a file of weights.
     fn keys(&self) -> Keys {
         let mut keys = self.weights_file.0.clone();
-        if let Some(ActivationsArgument::OfCell(list)) = &self.activations {
-            keys.add(Key::Activations, Some(list.clone()));
-        }
+        keys.add(Key::Activations, self.activations.clone());
         keys.add(Key::Batch, self.batch.and_then(|batch| KeyValue::parse(Key::Batch, &batch.to_string()).ok()));
         keys
     }
@@ -794,20 +869,15 @@ impl ModelArguments {
             constants: self.constant.clone(),
             arch: Arch::from_name(&self.target).unwrap_or_default(),
             unroll: self.unroll,
-            tuning: self.plan.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
+            tuning: self.tune.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
             fma: self.fma,
-            accuracy: match (self.accuracy, self.activations.as_ref()) {
-                (Some(accuracy), _) | (None, Some(&ActivationsArgument::Accuracy(accuracy))) => accuracy,
-                (None, _) => Accuracy::Exact,
-            },
+            accuracy: self.accuracy.unwrap_or_default(),
             keep_denormals: self.keep_denormals,
-            weight_format: self.weight_format.unwrap_or_default(),
-            format_is_given: self.weight_format.is_some(),
-            arithmetic: match self.arithmetic {
-                ArithmeticArgument::One(arithmetic) => arithmetic,
-                ArithmeticArgument::All => Arithmetic::F32,
+            precision: match self.precision {
+                Some(PrecisionArgument::One(precision)) => Some(precision),
+                Some(PrecisionArgument::All) | None => None,
             },
-            arithmetic_of: self.arithmetic_of.clone(),
+            precision_of: self.precision_of.clone(),
             threads: if self.threads == 2 { Threads::Two } else { Threads::One },
             ..Options::default()
         }
@@ -888,6 +958,11 @@ impl InspectArguments {
     pub(crate) fn options(&self) -> Options {
         Options { state: self.state.state(), ..self.model.options() }
     }
+}
+
+fn target_help() -> String {
+    let names = arch::TARGETS.map(|arch| arch.name).join(", ");
+    format!("The machine: it decides the instruction sets of the file and the sizes of tiles\n\nOne of {names}.")
 }
 
 fn target_names() -> PossibleValuesParser {
@@ -993,8 +1068,8 @@ mod tests {
     #[test]
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state h=y --state=i=o --batch=3 \
-                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals --weight-format=bf16-pair \
-                    --accuracy=audio --arithmetic=int8 --arithmetic-of a=b=int16 --plan panel-columns=32,rows-at-once=4,alternate=on --plan=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
+                    --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const sr=16000 --range=2 --weights-as=file --runtime --keep-denormals \
+                    --accuracy=audio --precision=int8 --precision-of a=b=int16 --tune panel-columns=32,rows-at-once=4,alternate=on --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off \
                     --threads=2 --interface=include/net.h";
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
@@ -1029,11 +1104,9 @@ mod tests {
                 interface: Some("include/net.h".into()),
                 keep_denormals: true,
                 wording: Options::default().wording,
-                weight_format: WeightFormat::Bf16Pair,
-                format_is_given: true,
+                precision: Some(Precision::Int8),
+                precision_of: vec![("a=b".into(), Precision::Int16)],
                 whole: Vec::new(),
-                arithmetic: Arithmetic::Int8,
-                arithmetic_of: vec![("a=b".into(), Arithmetic::Int16)],
                 threads: Threads::Two,
             }
         );
@@ -1045,19 +1118,11 @@ mod tests {
             Options { name: None, weights_as: WeightsAs::Auto, interface: None, ..all }
         );
         assert_eq!(Options::default().given(), [""; 0]);
-        for line in [
-            "--no-state",
-            "--unroll=full",
-            "--accuracy=fast",
-            "--weight-format=f16",
-            "--arithmetic=int8",
-            "--arithmetic-of=a=f32",
-        ] {
+        for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--precision=f16", "--precision-of=a=f32"] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }
         assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
-        assert!(!compile(&["--flush-denormals"]).unwrap().keep_denormals);
         assert_eq!(compile(&["--range", "0.5,4"]).unwrap().range, Range { x: 0.5, h: 4.0 });
     }
 
@@ -1068,8 +1133,8 @@ mod tests {
                 let line = format!("cellc {command}m.xml {plan}");
                 CommandLine::try_parse_from(line.split_whitespace()).expect("it is parsed").contradiction()
             };
-            assert_eq!(contradiction("--plan fuse=on,alternate=on --plan halves=off"), None);
-            let said = contradiction("--plan fuse=on,alternate=on --plan fuse=on").expect("fuse is there twice");
+            assert_eq!(contradiction("--tune fuse=on,alternate=on --tune halves=off"), None);
+            let said = contradiction("--tune fuse=on,alternate=on --tune fuse=on").expect("fuse is there twice");
             assert!(said.contains("fuse twice"), "{said}");
         }
     }
@@ -1078,14 +1143,13 @@ mod tests {
     fn nonsense_is_a_usage_error() {
         let wrong = "--batch=0 --batch=-1 --batch=two --shape=x --shape=x= --shape=x=1,0 --shape=x=1,,2 --state=h \
                      --state=a=b=c --range=nan --range=inf --range=-1 --range=1,2,3 --range= --range=1e-320 --range=1,1e-60 --range=1e400 --isa=sse9 --isa= \
-                     --unroll=9 --plan=4 --plan=tile=4 --plan=alternate=1 --plan=rows-at-once=0 --emit=java \
-                     --activations=tangent --accuracy=tanh --weights-as=gone --weight-format=int4 --no-such-option second.xml";
+                     --unroll=9 --tune=4 --tune=tile=4 --tune=alternate=1 --tune=rows-at-once=0 --emit=java \
+                     --activations=tangent --accuracy=tanh --weights-as=gone --precision=int4 --precision-of=a=int4 --no-such-option second.xml";
         for wrong in wrong.split_whitespace() {
             let error = compile(&[wrong]).expect_err(wrong);
             assert_eq!(error.exit_code(), 2, "{wrong}");
         }
         assert!(compile(&["--no-state", "--state=h=y"]).is_err());
-        assert!(compile(&["--keep-denormals", "--flush-denormals"]).is_err());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::front::formats;
 use crate::harness::Failed;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Command, CommandLine};
 use console::report;
@@ -79,7 +79,7 @@ impl From<Failed> for Failure {
 
 /// Does what the process's arguments say.
 pub fn command() -> ExitCode {
-    let mut command_line = match CommandLine::try_parse_from(arguments()) {
+    let mut command_line = match parsed(arguments()) {
         Ok(command_line) => command_line,
         Err(error) => {
             // what the file is comes before what else is missing
@@ -115,6 +115,18 @@ pub fn command() -> ExitCode {
         }
         Err(Failure::Broken) => ExitCode::FAILURE,
     }
+}
+
+/// The command line that the words make.
+fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+    let command = CommandLine::command();
+    // the few options of -h stand in one list
+    let command = match words.iter().any(|word| word == "--help" || word == "help") {
+        true => command,
+        false => command.mut_args(|arg| arg.help_heading(None)),
+    };
+    let mut matches = command.try_get_matches_from(words)?;
+    CommandLine::from_arg_matches_mut(&mut matches)
 }
 
 /// Prints what clap says of the arguments: a help text, the version, or an error.

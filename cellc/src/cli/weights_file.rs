@@ -37,7 +37,7 @@ impl Args for WeightsFileArguments {
         command.args(OPTIONS.map(|(key, value, help)| {
             let name = key.name_in_files();
             let arg = Arg::new(name).long(name.replace('_', "-").leak() as &str).help(help).value_name(value);
-            let arg = arg.help_heading(HEADING).value_parser(of(key));
+            let arg = arg.help_heading(HEADING).hide_short_help(true).value_parser(of(key));
             match key.takes() {
                 Takes::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
                 Takes::Bound => arg.allow_negative_numbers(true),

@@ -7,20 +7,48 @@ use super::arguments::CommandLine;
 use super::synonyms::meant;
 
 /// Options of other compilers, and what asks cellc for the same.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 7] = [
     ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
-    ("optimize", "--accuracy, --weight-format and --arithmetic make a step cheaper"),
-    ("quantize", "--weight-format stores weights in fewer bits, --arithmetic multiplies integers"),
-    ("precision", PRECISION),
-    ("dtype", PRECISION),
+    ("optimize", "--accuracy and --precision make a step cheaper"),
+    ("quantize", "--precision stores weights in fewer bits and multiplies integers"),
+    ("dtype", "--precision f32, f16, bf16, int16, int8x16 or int8 says what is stored and multiplied"),
     ("verbose", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("v", "cellc inspect MODEL, and --emit model, plan or kernel, show what is compiled"),
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
 ];
 
-/// What other tools call the precision.
-const PRECISION: &str = "--arithmetic f32, int16, int8x16 or int8 says what is multiplied, and cellc check MODEL \
-                         --arithmetic all compares them; --weight-format stores weights in fewer bits";
+/// Options of earlier versions, and the options that replace them.
+const RENAMED: [(&str, &str); 5] = [
+    ("weight-format", "precision"),
+    ("arithmetic", "precision"),
+    ("arithmetic-of", "precision-of"),
+    ("plan", "tune"),
+    ("flush-denormals", ""),
+];
+
+/// The message for an option of an earlier version: the line that replaces it, with the value that was given.
+fn renamed(name: &str, words: &[String]) -> Option<String> {
+    let (_, new) = RENAMED.iter().find(|(old, _)| *old == name)?;
+    if new.is_empty() {
+        return Some(format!("--{name} is gone: without --keep-denormals, denormals are flushed"));
+    }
+    let option = format!("--{name}");
+    let at = words.iter().position(|word| *word == option || word.starts_with(&format!("{option}=")))?;
+    let value = match words[at].split_once('=') {
+        Some((_, value)) => Some(value),
+        None => words.get(at + 1).map(String::as_str),
+    };
+    let value = match (name, value) {
+        ("weight-format", Some("bf16-pair")) => Some("bf16"),
+        ("weight-format", Some("int8")) => {
+            return Some(format!(
+                "{option} int8 is gone: --{new} int8x16 stores 8 bits for each weight and multiplies integers"
+            ));
+        }
+        (_, value) => value,
+    };
+    Some(format!("{option} is called --{new}: --{new} {}", value.unwrap_or("...")))
+}
 
 /// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
 /// one command only there, and takes names for similar that begin with different letters.
@@ -60,7 +88,11 @@ pub(super) fn named(mut error: clap::Error) -> clap::Error {
 /// What to say of an option that a command does not have, where another command or another compiler
 /// has it.
 fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
-    let name = option.trim_start_matches('-');
+    let name = option.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(message) = renamed(name, &words) {
+        return Some(format!("unexpected argument '{option}': {message}"));
+    }
     let is_long = option.starts_with("--");
     let has = |of: &&clap::Command| {
         of.get_arguments().any(|own| match is_long {

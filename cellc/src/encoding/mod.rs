@@ -189,8 +189,6 @@ impl Display for Loss {
 pub(crate) struct Matrix<'a> {
     /// The operation's name in the model.
     pub(crate) of: &'a str,
-    /// The gate's letter, of a cell that has several.
-    pub(crate) gate: Option<char>,
     /// What it is part of there.
     pub(crate) name: &'static str,
     pub(crate) tensor: &'a Tensor,
@@ -213,8 +211,8 @@ impl Matrix<'_> {
     /// How it is stored.
     pub(crate) fn format(&self, options: &Options) -> WeightFormat {
         match self.is_windows {
-            true => options.arithmetic_in(self.of, None).of_windows().stored(WeightFormat::F32),
-            false => options.stored(self.of, self.gate),
+            true => options.arithmetic_in(self.of).of_windows().stored(WeightFormat::F32),
+            false => options.stored(self.of),
         }
     }
 
@@ -231,13 +229,13 @@ impl Matrix<'_> {
 pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     let mut all = Vec::new();
     for node in model.all_nodes() {
-        let mut push = |name, gate, source, first, [rows, columns]: [usize; 2], strides| {
+        let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
             if let WeightSource::Constant(i) = source {
                 let tensor = &model.constants[i];
                 let is_dense = matches!(node.op, ValidOp::Dense(_));
                 let is_windows = matches!(node.op, ValidOp::Convolve(_));
                 let of = &node.name;
-                all.push(Matrix { of, gate, name, tensor, is_dense, is_windows, first, rows, columns, strides });
+                all.push(Matrix { of, name, tensor, is_dense, is_windows, first, rows, columns, strides });
             }
         };
         match &node.op {
@@ -246,20 +244,20 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
                 for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
                     for gate in 0..gates {
                         let first = (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
-                        push(name, cell.kind.gate(gate), source, first, [rows, columns], [columns, 1]);
+                        push(name, source, first, [rows, columns], [columns, 1]);
                     }
                 }
             }
             ValidOp::Dense(dense) => {
                 let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
-                push("the matrix", None, dense.w, 0, [dense.outputs, dense.inputs], strides);
+                push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
             }
             ValidOp::Convolve(of) if of.is_depthwise() => {
                 let Source::Constant(w) = of.w else {
                     unreachable!("validate: weights of a convolution are constants")
                 };
                 let taps = of.offsets().len();
-                push("the weights", None, WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
+                push("the weights", WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
             }
             _ => {}
         }
@@ -275,7 +273,7 @@ const LEAST_WHOLE: usize = 256;
 /// of a model that has constants of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a format is given.
 pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, [usize; 2]) {
     let nodes = model.all_nodes();
-    let is_given = options.format_is_given || options.weight_format != WeightFormat::F32;
+    let is_given = options.precision.is_some_and(|given| given.arithmetic() == Arithmetic::F32);
     let at_run_time = |layer: &str| {
         nodes.iter().filter(|node| node.name == layer).any(|node| {
             let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
@@ -294,7 +292,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     layers.dedup();
     layers.retain(|layer| !at_run_time(layer));
     let of_layer = |layer: &str| all.iter().filter(move |matrix| matrix.of == layer).collect::<Vec<_>>();
-    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of, matrix.gate) == Arithmetic::F32 && !is_given;
+    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of) == Arithmetic::F32 && !is_given;
     let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
     let is_whole = |layer: &str| {
         let is_whole = |of: &&Matrix<'_>| in_f32(of) && of.elements().all(|k| in_8_bits(of.tensor.get_f32(k)));
@@ -310,7 +308,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         |of: Source| numbers.multiples(of).map(|(scale, [least, most], off)| Multiples { scale, least, most, off });
     // of every operation of the name
     let own = |layer: &str, fit: &dyn Fn(&Multiples) -> bool| -> Vec<OwnVectors> {
-        let of_layer = nodes.iter().filter(|node| node.name == layer && !node.op.gates().is_empty());
+        let of_layer = nodes.iter().filter(|node| node.name == layer && node.op.has_precision());
         let own = of_layer.map(|node| {
             let (x, h) = match &node.op {
                 ValidOp::Dense(of) => (Some(of.x), None),
@@ -336,7 +334,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         of.columns.saturating_mul(usize::from(x.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
     };
     // a layer whose arithmetic is chosen by its name keeps that
-    let is_named = |layer: &str| options.arithmetic_of.iter().any(|(name, _)| name == layer);
+    let is_named = |layer: &str| options.precision_of.iter().any(|(name, _)| name == layer);
     let rows_are_multiples = |of: &Matrix<'_>| {
         let mut rows = (0..of.rows).map(|row| of.row(row));
         // sums times such scales are finite
@@ -354,7 +352,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
         }
         let exact = is_whole(layer);
         let stored = WholeLayer { weights: exact || has_scales(layer), exact, own: Vec::new(), ..own.clone() };
-        let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of, of.gate) != Arithmetic::F32;
+        let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of) != Arithmetic::F32;
         let may = |of: &&Matrix<'_>| !is_named(of.of) && (in_f32(of) || in_integers(of));
         let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
         let has_own_h = own.own.iter().all(|own| own.h.is_some());

@@ -195,8 +195,6 @@ pub(crate) struct MatrixRow<'a> {
     pub(crate) layer: &'a str,
     /// The operation's first value.
     value: usize,
-    /// The gate that it is for, in a cell that has several.
-    pub(crate) gate: Option<char>,
     of: Operand,
     numbers: WeightNumbers<'a>,
     /// Where it starts, and how far its elements are apart.
@@ -268,8 +266,8 @@ impl<'a> CellWeights<'a> {
         };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
-        let (value, gate) = (cell.first_value(), cell.kind.gate(gate));
-        MatrixRow { layer: &cell.name, value, gate, of, numbers, first, stride: 1, len }
+        let value = cell.first_value();
+        MatrixRow { layer: &cell.name, value, of, numbers, first, stride: 1, len }
     }
 
     /// What the bias for `unit` of a part of B is the sum of.
@@ -485,7 +483,6 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         let row = |j: usize| MatrixRow {
             layer,
             value: dense.out,
-            gate: None,
             of: Operand::X,
             numbers: w,
             first: j * of_row,
@@ -525,7 +522,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         };
         let row = |m: usize| {
             let of = Operand::Rounded;
-            MatrixRow { layer, value: convolve.out, gate: None, of, numbers, first: m * terms, stride: 1, len: terms }
+            MatrixRow { layer, value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
         };
         let rounded = rounded.map(|rounded| {
             (rounded, (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>())

@@ -29,8 +29,8 @@ struct OfProfile {
 enum Claims {
     /// The model is too large.
     NotComputed,
-    /// Weights are given at run time: a formula, by line.
-    Formula(Vec<String>),
+    /// The error depends on weights that are given at run time.
+    AtRunTime,
     /// By result.
     Results(Vec<Claim>),
 }
@@ -52,7 +52,7 @@ impl Bounds {
             let claims = match known {
                 true if bound::work(model) > MOST_WORK => Claims::NotComputed,
                 true => Claims::Results(bound::over_range(model, profile, f64::from(x), f64::from(h))),
-                false => Claims::Formula(bound::formula(model, profile)),
+                false => Claims::AtRunTime,
             };
             OfProfile { name, claims }
         };
@@ -67,9 +67,8 @@ impl Bounds {
             let of = if of_all { String::new() } else { format!(" ({name})") };
             match claims {
                 Claims::NotComputed => lines.push(format!("  not computed for a model of this size{of}")),
-                Claims::Formula(formula) => {
-                    lines.extend((!of_all).then(|| format!("  {name}:")));
-                    lines.extend(formula.iter().map(|line| format!("    {line}")));
+                Claims::AtRunTime => {
+                    lines.push(format!("  depends on weights that are given at run time: cellc check shows it{of}"));
                 }
                 Claims::Results(claims) => {
                     for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {

@@ -172,7 +172,7 @@ fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
     }
 }
 
-/// How matrices are multiplied, unless all are in f32; where that is not the same for all layers and gates, which.
+/// How matrices are multiplied, unless all are in f32; where that differs from layer to layer, which.
 pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     let mut layers: Vec<(Arithmetic, Vec<String>)> = Vec::new();
     let products = options.products();
@@ -180,24 +180,14 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         if products.own_format(&node.name).is_some() {
             continue;
         }
-        let mut gates: Vec<(Arithmetic, String)> = Vec::new();
-        for gate in node.op.gates() {
-            let (arithmetic, letter) =
-                (options.arithmetic_in(&node.name, gate), gate.map(String::from).unwrap_or_default());
-            match gates.iter_mut().find(|(other, _)| *other == arithmetic) {
-                Some((_, letters)) => *letters += &format!(" {letter}"),
-                None => gates.push((arithmetic, letter)),
-            }
+        if !node.op.has_precision() {
+            continue;
         }
-        let is_whole = gates.len() == 1;
-        for (arithmetic, letters) in gates {
-            let name = format!("\"{}\"", escape(&node.name));
-            let name = if is_whole { name } else { format!("{letters} of {name}") };
-            match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
-                Some((_, names)) if names.contains(&name) => {}
-                Some((_, names)) => names.push(name),
-                None => layers.push((arithmetic, vec![name])),
-            }
+        let (arithmetic, name) = (products.of(&node.name), format!("\"{}\"", escape(&node.name)));
+        match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => layers.push((arithmetic, vec![name])),
         }
     }
     let mut lines = Vec::new();
@@ -208,11 +198,11 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
     }
     lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
     let in_windows = |node: &&ValidNode| match &node.op {
-        ValidOp::Convolve(of) => of.is_depthwise() && options.arithmetic_in(&node.name, None) != Arithmetic::F32,
+        ValidOp::Convolve(of) => of.is_depthwise() && options.arithmetic_in(&node.name) != Arithmetic::F32,
         _ => false,
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
-    let in_f32 = model.in_f32_by_reason(|layer| options.arithmetic_in(layer, None) != Arithmetic::F32);
+    let in_f32 = model.in_f32_by_reason(|layer| options.arithmetic_in(layer) != Arithmetic::F32);
     let quoted = |layers: &[&str]| layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ");
     let reasons: Vec<_> = in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
     if !reasons.is_empty() {
@@ -230,13 +220,8 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
                 (Vector::H, ValidOp::Cell(cell)) => Some(cell.hidden_size),
                 (Vector::H, _) => None,
             };
-            let of = |len| {
-                node.op
-                    .gates()
-                    .into_iter()
-                    .find_map(|gate| products.own_of((&node.name, node.op.outputs()[0]), gate, vector, len))
-            };
-            let Some(v) = len.and_then(of) else { continue };
+            let of = |len| products.own_of((&node.name, node.op.outputs()[0]), vector, len);
+            let Some(v) = len.filter(|_| node.op.has_precision()).and_then(of) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));
             let name = match v.scale {

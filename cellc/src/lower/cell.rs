@@ -15,7 +15,7 @@ use crate::plan::{self, Phase, ProductPlan};
 fn step<'m>(
     builder: &mut KernelBuilder<'_, 'm>,
     step: &CellStep<'_, 'm>,
-    product: (&'m ProductPlan, &'m [PackedWeights]),
+    product: (&'m ProductPlan, &'m PackedWeights),
 ) -> Vec<Stmt> {
     let rows = Rows::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
@@ -54,7 +54,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         Some(self.end(root, cell.hidden_size))
     }
 
-    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, &'m [PackedWeights]) {
+    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, &'m PackedWeights) {
         self.lowering.product(cell.first_value())
     }
 

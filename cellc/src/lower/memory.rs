@@ -34,8 +34,8 @@ pub(super) struct Memory {
     pub(super) results: Vec<BufferId>,
     /// Which way this step walks large weights.
     pub(super) backwards: Option<BufferId>,
-    /// By product of the plan: its packed weights, or those of its parts.
-    pub(super) weights: Vec<Vec<PackedWeights>>,
+    /// The packed weights of each product of the plan.
+    pub(super) weights: Vec<PackedWeights>,
     /// By the value of a convolution: its packed weights, beside them the scales of their rows where they are integers.
     pub(super) convolutions: BTreeMap<usize, PackedWeights>,
     /// By recipe: the packed weights that are made so.
@@ -102,10 +102,7 @@ impl Memory {
             memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
         }
         for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products) {
-            let parts = if product.parts.is_empty() { std::slice::from_ref(product) } else { &product.parts };
-            let index = memory.weights.iter().map(Vec::len).sum::<usize>();
-            let pack = |(part, plan)| memory.pack(model, &node.op, (plan, index + part));
-            let weights = parts.iter().enumerate().map(pack).collect();
+            let weights = memory.pack(model, &node.op, (product, memory.weights.len()));
             memory.weights.push(weights);
         }
         for node in &nodes {

@@ -158,7 +158,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The product of the plan that computes a value, the first of its operation, and its packed weights.
-    fn product(&self, value: usize) -> (&'m ProductPlan, &'m [PackedWeights]) {
+    fn product(&self, value: usize) -> (&'m ProductPlan, &'m PackedWeights) {
         let index = self.products[&value];
         (&self.plan.products[index], &self.memory.weights[index])
     }

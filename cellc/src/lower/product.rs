@@ -13,10 +13,8 @@ use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling
 pub(super) struct Rows<'b, 'a, 'm> {
     pub(super) builder: &'b mut KernelBuilder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
-    /// Its own, or those of its parts.
-    weights: &'m [PackedWeights],
-    /// What has all the sums that are stored: the product, or the one that it is a part of.
-    whole: &'m Product,
+    /// The packed weights of the product.
+    weights: &'m PackedWeights,
     /// Whether the sums of all rows are made first, by tiles, where a phase allows that.
     tiled: bool,
     /// How many.
@@ -267,7 +265,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// `count` rows, computed together.
     pub(super) fn new(
         builder: &'b mut KernelBuilder<'a, 'm>,
-        (plan, weights): (&'m ProductPlan, &'m [PackedWeights]),
+        (plan, weights): (&'m ProductPlan, &'m PackedWeights),
         count: usize,
         backwards: Option<Var>,
     ) -> Self {
@@ -276,7 +274,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             Some(half) => (half.panels.clone(), half.units.start),
         };
         let tiled = plan.has_tiles(count, builder.lowering.isa);
-        Self { builder, plan, weights, whole: &plan.product, tiled, count, sums: Vec::new(), backwards, panels, first }
+        Self { builder, plan, weights, tiled, count, sums: Vec::new(), backwards, panels, first }
     }
 
     /// Whether tiles make the sums of a phase.
@@ -289,9 +287,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
-    /// Whether all sums are stored before anything is made of them: where several rows are computed together, or gates in several arithmetics.
+    /// Whether all sums are stored before anything is made of them: where several rows are computed together.
     pub(super) fn stores_sums(&self) -> bool {
-        self.count > 1 && !self.tiled || !self.plan.parts.is_empty()
+        self.count > 1 && !self.tiled
     }
 
     /// An element for each unit of each row, which only this kernel uses.
@@ -339,7 +337,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
         // where biases are apart, x terms alone read none but scales
         let scaled = self.product().format.has_scales();
-        let apart = self.weights[0].biases.filter(|_| scaled || weights != Some(Stage::Input));
+        let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
             let unit = if column.own { panels.first - start } else { panels.first };
@@ -348,7 +346,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         if panels.count == 1 {
             let places: Vec<_> = columns.iter().map(first).collect();
             let first = |(early, late): (Blocks, Blocks)| {
-                let rows = Place::from(self.weights[0].rows).at(early.offset);
+                let rows = Place::from(self.weights.rows).at(early.offset);
                 let biases = apart.map_or(rows, |biases| Place::from(biases).at(late.offset));
                 PanelWeights { rows, biases, short: 0 }
             };
@@ -362,7 +360,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             place
         };
         let weights = blocks.map(|(rows, biases)| {
-            let rows = walk(self, "panel", self.weights[0].rows, rows);
+            let rows = walk(self, "panel", self.weights.rows, rows);
             let biases = apart.map_or(rows, |of| walk(self, "bias_panel", of, biases));
             PanelWeights { rows, biases, short: 0 }
         });
@@ -969,7 +967,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             let X::Elements(x) = operands.x else { unreachable!("lower: sums that are stored are of elements") };
             self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
             let operands = [Some((Phase::Input, x)), operands.h.map(|h| (Phase::Hidden, h))];
-            let mut all = self.sums_of_parts(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
+            let mut all = self.stored_sums(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
             all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
             return all;
         }
@@ -1049,7 +1047,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let sums = self.builder.tile_sums(phase, self.count * pitch);
         for (_, panels) in self.groups() {
             let blocks = panels.blocks(phase == Phase::ResetHidden);
-            let weights = Place::from(self.weights[0].rows).at(blocks.offset + first_row(panels, phase));
+            let weights = Place::from(self.weights.rows).at(blocks.offset + first_row(panels, phase));
             body.push(Stmt::Tiles(Tiles {
                 elements,
                 weights,
@@ -1191,7 +1189,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The position of a sum among all of the product.
     pub(super) fn place_of(&self, sum: &str) -> usize {
-        self.whole.sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
+        self.product().sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
     }
 
     /// Whether the x terms of the sums that are completed later are added up behind the pointwise part of the others, which a processor that looks ahead waits for
@@ -1291,7 +1289,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         if self.stores_sums() {
-            let mut all = self.sums_of_parts(Stage::Late, &[(Phase::ResetHidden, operand)]);
+            let mut all = self.stored_sums(Stage::Late, &[(Phase::ResetHidden, operand)]);
             all.extend(self.finish_rows(sum..sum + 1, columns, finish));
             return all;
         }
@@ -1397,20 +1395,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The sums of all rows over the given phases, in the arithmetic of each gate.
-    fn sums_of_parts(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
+    /// The sums of all rows over the phases that have any.
+    fn stored_sums(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
+        let product = self.product();
         let mut all = Vec::new();
-        let parts = if self.plan.parts.is_empty() { std::slice::from_ref(self.plan) } else { &self.plan.parts };
-        for (plan, weights) in parts.iter().zip(self.weights.chunks(1)) {
-            let own: Vec<_> = operands.iter().filter(|(phase, _)| plan.product.active(*phase) > 0).collect();
-            if own.is_empty() {
-                continue;
-            }
-            let mut part = Rows::new(self.builder, (plan, weights), self.count, self.backwards);
-            (part.whole, part.sums, part.tiled) = (self.whole, self.sums.clone(), false);
-            let vectors = |&&(phase, of): &&(Phase, Place)| (phase, part.vectors(&mut all, phase, of));
-            let phases: Vec<_> = own.iter().map(vectors).collect();
-            all.extend(part.matrix(stage, &phases, Kept::Sums));
+        let active = operands.iter().filter(|(phase, _)| product.active(*phase) > 0);
+        let phases: Vec<_> = active.map(|&(phase, of)| (phase, self.vectors(&mut all, phase, of))).collect();
+        if !phases.is_empty() {
+            all.extend(self.matrix(stage, &phases, Kept::Sums));
         }
         all
     }
@@ -1423,7 +1415,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     fn matrix(&mut self, stage: Stage, phases: &[(Phase, Vectors)], kept: Kept) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
-            Kept::Sums => self.whole.sums.len(),
+            Kept::Sums => self.product().sums.len(),
             Kept::InputTerms => product.active(Phase::Input),
         };
         let rows: Vec<_> = self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();

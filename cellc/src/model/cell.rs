@@ -84,7 +84,7 @@ impl CellKind {
     }
 
     /// The letter of one of them, of a cell that has several.
-    pub fn gate(self, place: usize) -> Option<char> {
+    fn gate(self, place: usize) -> Option<char> {
         self.gate_letters().chars().nth(place).filter(|_| self.gates() > 1)
     }
 

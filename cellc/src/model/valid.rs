@@ -845,15 +845,10 @@ impl ValidOp {
         matches!(self, Self::Cell(_) | Self::Dense(_))
     }
 
-    /// The gates that multiply fixed matrices, by letter; none stands for a dense layer, a depthwise convolution, and a cell that has one gate. Empty: nothing
-    /// does.
-    pub fn gates(&self) -> Vec<Option<char>> {
-        match self {
-            Self::Cell(cell) => (0..cell.kind.gates()).map(|gate| cell.kind.gate(gate)).collect(),
-            Self::Dense(_) => vec![None],
-            Self::Convolve(convolve) if convolve.is_depthwise() => vec![None],
-            _ => Vec::new(),
-        }
+    /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a dense layer or a depthwise
+    /// convolution.
+    pub fn has_precision(&self) -> bool {
+        self.is_product() || matches!(self, Self::Convolve(convolve) if convolve.is_depthwise())
     }
 
     /// The length of the rows of x that multiply fixed matrices; of a depthwise convolution the taps of a window.

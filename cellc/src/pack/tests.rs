@@ -2,7 +2,7 @@ use crate::arch;
 use crate::compile::compile_validated;
 use crate::evaluate::written::Written;
 use crate::model::{CellKind, Dense, PointwiseFunction, ResetGate, Source, ValidCell, ValidOp, WeightSource};
-use crate::options::{Arithmetic, Options, WeightFormat};
+use crate::options::{Options, Precision};
 use crate::random::Random;
 
 const HIDDEN: usize = 16;
@@ -43,11 +43,7 @@ fn baked_bytes(steps: usize, options: &Options, weights: impl FnMut(&mut Written
 /// All ways to store weights, for a machine with few instruction sets.
 fn stored() -> Vec<Options> {
     let defaults = || Options { arch: &arch::WASM32, ..Options::default() };
-    let formats = [WeightFormat::F32, WeightFormat::F16, WeightFormat::Bf16Pair, WeightFormat::Int8];
-    let formats = formats.map(|weight_format| Options { weight_format, ..defaults() });
-    let arithmetics = [Arithmetic::Int8, Arithmetic::Int8x16, Arithmetic::Int16];
-    let arithmetics = arithmetics.map(|arithmetic| Options { arithmetic, ..defaults() });
-    formats.into_iter().chain(arithmetics).collect()
+    Precision::ALL.map(|precision| Options { precision: Some(precision), ..defaults() }).to_vec()
 }
 
 #[test]

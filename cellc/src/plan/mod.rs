@@ -170,13 +170,12 @@ fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
 impl ProductPlan {
     /// What its packed weights take.
     pub fn bytes(&self) -> usize {
-        let parts: usize = self.parts.iter().map(ProductPlan::bytes).sum();
-        parts + packed_bytes(self.product.format, self.weights, self.biases)
+        packed_bytes(self.product.format, self.weights, self.biases)
     }
 
     /// Whether tiles make the sums of some phase of so many rows.
     pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
-        self.parts.is_empty() && self.product.has_tiles(rows, &self.panels, self.tiles, isa)
+        self.product.has_tiles(rows, &self.panels, self.tiles, isa)
     }
 
     /// Of which whole numbers what a phase multiplies is multiples, if those are multiplied as integers as they are.
@@ -291,14 +290,6 @@ impl ProductPlan {
 }
 
 impl Product {
-    /// Those sums alone whose gates are in the list, stored in that format.
-    fn of_gates(&self, gates: &[usize], format: WeightFormat, isas: &[(&'static Isa, bool)]) -> Self {
-        let mut product = self.clone();
-        product.sums.retain(|sum| gates.contains(&sum.of_gate()));
-        product.store_as(format, isas);
-        product
-    }
-
     /// Sets how its matrices are stored, and what follows from that.
     fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
         (self.format, self.abreast, self.apart) = (format, 1, 1);
@@ -507,11 +498,6 @@ impl Phase {
 }
 
 impl Sum {
-    /// The gate that it is of: its place in W and R.
-    fn of_gate(&self) -> usize {
-        self.w.or(self.r.map(|(gate, _)| gate)).expect("plan: a sum has terms")
-    }
-
     /// Whether the sum is complete only after the ResetHidden phase.
     pub fn is_late(&self) -> bool {
         self.gate(Phase::ResetHidden).is_some()
@@ -617,9 +603,6 @@ const ONE_THREAD: &str = "one thread: ";
 pub struct ProductPlan {
     /// What is computed.
     pub product: Product,
-    /// Where the gates of a cell are not all multiplied in one arithmetic: of each arithmetic the sums that are, in the same panels. What is stored is
-    /// theirs then.
-    pub parts: Vec<ProductPlan>,
     /// Its panels: full ones, then what is left.
     pub panels: Vec<Panels>,
     /// What its matrices are multiplied in, or most of them.
@@ -729,54 +712,13 @@ impl Plan {
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
-        let mut of_one_row = cells().filter(|plan| plan.product.rows == 1).peekable();
-        if options.tuning.alternate == Some(true) && of_one_row.peek().is_some() && of_one_row.all(|plan| !plan.snake) {
-            said.push(
-                "plan: alternate=on has no effect: no cell of one row has two panels of the same width".to_owned(),
-            );
-        }
         if options.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
             let mut why: Vec<&str> =
                 cells().flat_map(|plan| &plan.reasons).filter_map(|reason| reason.strip_prefix(ONE_THREAD)).collect();
             why.dedup();
             said.push(format!("a second thread has nothing to do, as no cell is shared: {}", why.join("; ")));
         }
-        if let Some(on) = options.tuning.tiles
-            && let Some(why) = self.tiles_without_effect(on, options)
-        {
-            said.push(format!("plan: tiles={} has no effect: {why}", if on { "on" } else { "off" }));
-        }
         said
-    }
-
-    /// Why tiles that are asked for, or none, change nothing.
-    fn tiles_without_effect(&self, on: bool, options: &Options) -> Option<String> {
-        let of_bytes = |plan: &&ProductPlan| {
-            let several = plan.product.rows.max(plan.product.steps) > 1;
-            several && std::iter::once(*plan).chain(&plan.parts).any(|plan| plan.arithmetic == Arithmetic::Int8)
-        };
-        let layers: Vec<_> = self.products.iter().filter(of_bytes).collect();
-        if layers.is_empty() {
-            return Some("no layer of several rows multiplies in int8".to_owned());
-        }
-        if options.isas().iter().all(|isa| isa.tile_rows == 0) {
-            return Some("no instruction set of the file has tiles".to_owned());
-        }
-        let used = |plan: &&ProductPlan| self.isas.iter().enumerate().any(|(at, (isa, _))| plan.uses_tiles(at, isa));
-        if !on || layers.iter().any(used) {
-            return None;
-        }
-        let why = |plan: &ProductPlan| match &plan.product {
-            _ if !plan.parts.is_empty() => "gates of a cell have several arithmetics",
-            product if product.together == 1 => "rows are computed one at a time",
-            product if product.steps > 1 && !plan.input_first => "in a sequence tiles need input-first=on",
-            product if !product.fits_tiles_somewhere() => "so few elements are multiplied as words of 16 bits",
-            _ => "tiles take 2 to 16 rows at once",
-        };
-        let mut said: Vec<_> = layers.into_iter().map(why).collect();
-        said.sort_unstable();
-        said.dedup();
-        Some(said.join("; "))
     }
 }
 
@@ -819,17 +761,8 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        let mut arithmetics: Vec<(Arithmetic, Vec<usize>)> = Vec::new();
-        for (place, gate) in op.gates().into_iter().enumerate() {
-            let arithmetic = options.arithmetic_in(layer, gate);
-            match arithmetics.iter_mut().find(|(other, _)| *other == arithmetic) {
-                Some((_, gates)) => gates.push(place),
-                None => arithmetics.push((arithmetic, vec![place])),
-            }
-        }
-        let format = |gates: &[usize]| options.stored(layer, op.gates()[gates[0]]);
-        let (arithmetic, most) = arithmetics.iter().rev().max_by_key(|(_, gates)| gates.len())?;
-        product.store_as(format(most), &isas);
+        let arithmetic = options.arithmetic_in(layer);
+        product.store_as(options.stored(layer), &isas);
         let threads = threads(op, &product, options);
         // each of two threads has panels of its own
         let share = match threads {
@@ -851,29 +784,11 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         {
             reasons.push(format!("one row at a time: {why}"));
         }
-        let of = |(product, arithmetic, in_parts): (Product, Arithmetic, bool), threads, reasons| {
-            let value = op.outputs()[0];
-            let own_x = options.own_in(value, arithmetic, Vector::X, product.input_size);
-            let own_h = options.own_in(value, arithmetic, Vector::H, product.units);
-            let plan = plan_product((product, arithmetic, in_parts), columns, threads, reasons, options, &isas);
-            ProductPlan { own_x, own_h, ..plan }
-        };
-        let mut parts = Vec::new();
-        for (arithmetic, gates) in arithmetics.iter().filter(|_| arithmetics.len() > 1) {
-            let part = product.of_gates(gates, format(gates), &isas);
-            // a coupled gate has no sums
-            if !part.sums.is_empty() {
-                parts.push(of((part, *arithmetic, false), threads.clone(), Vec::new()));
-            }
-        }
-        let mut whole = of((product, *arithmetic, !parts.is_empty()), threads, reasons);
-        if !parts.is_empty() {
-            (whole.weights, whole.biases, whole.parts) = (0, 0, parts);
-            whole.reasons.push("gates in several arithmetics: the sums of all are stored first".to_owned());
-            let said: BTreeSet<_> = whole.parts.iter().flat_map(|part| part.said_of_loops(&isas)).collect();
-            whole.reasons.extend(said);
-        }
-        Some(whole)
+        let value = op.outputs()[0];
+        let own_x = options.own_in(value, arithmetic, Vector::X, product.input_size);
+        let own_h = options.own_in(value, arithmetic, Vector::H, product.units);
+        let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
+        Some(ProductPlan { own_x, own_h, ..plan })
     };
     let (mut products, mut halved) = (Vec::new(), BTreeSet::new());
     for node in model.all_nodes() {
@@ -884,7 +799,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     let mut windows = BTreeMap::new();
     for node in model.all_nodes() {
         let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
-        let arithmetic = options.arithmetic_in(&node.name, None);
+        let arithmetic = options.arithmetic_in(&node.name);
         if arithmetic != Arithmetic::F32 {
             windows.insert(of.out, (arithmetic.of_windows(), options.own_in(of.out, arithmetic, Vector::X, taps)));
         }
@@ -923,9 +838,9 @@ fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
     Some([half(0..cut, 0..1), half(cut..units, 1..panels.len())])
 }
 
-/// `in_parts`: parts of it have plans of their own, and its sums are theirs.
+/// Plans a product whose matrices are multiplied in an arithmetic.
 fn plan_product(
-    (product, arithmetic, in_parts): (Product, Arithmetic, bool),
+    (product, arithmetic): (Product, Arithmetic),
     width: usize,
     threads: Result<String, String>,
     mut reasons: Vec<String>,
@@ -970,7 +885,6 @@ fn plan_product(
     let tuning = &options.tuning;
     let best = isas.last().expect("options: the baseline is always there").0;
     let worth = match tuning.input_first {
-        _ if in_parts => Err(String::new()),
         Some(first) if first && product.steps > 1 => Ok("x terms of all steps first: asked for".to_string()),
         Some(_) => Err(String::new()),
         None => cost::input_first(&product, &panels, format, bytes, best, arch),
@@ -979,7 +893,7 @@ fn plan_product(
     let mut chosen = |(isa, _): &(&'static Isa, bool)| {
         let (by_vectors, cycles) = cost::rows_at_once(&product, &panels, isa, arch);
         let by_tiles = tuning.rows_at_once.map_or(product.tile_rows(isa), |rows| rows.clamp(1, product.together));
-        let in_tiles = !in_parts && product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
+        let in_tiles = product.has_tiles(by_tiles, &panels, tuning.tiles, isa);
         // h terms of a sequence wait for the step before
         let of = if product.steps > 1 { "x terms of " } else { "" };
         let rows = if in_tiles || tuning.rows_at_once.is_some() { by_tiles } else { by_vectors };
@@ -989,7 +903,7 @@ fn plan_product(
             let rows = counted(rows, "row");
             reasons.push(format!("{}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel", isa.name));
         }
-        if several && !in_tiles && !in_parts && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
+        if several && !in_tiles && isa.tile_rows > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, &panels, tuning.tiles, isa);
             reasons.push(format!("{}: no tiles: {why}", isa.name));
         }
@@ -1020,7 +934,6 @@ fn plan_product(
     reasons.extend(Some(worth.unwrap_or_else(|reason| reason)).filter(|reason| !reason.is_empty()));
     let mut plan = ProductPlan {
         product,
-        parts: Vec::new(),
         panels,
         arithmetic,
         own_x: None,
@@ -1037,10 +950,8 @@ fn plan_product(
         tilings,
         reasons,
     };
-    if !in_parts {
-        let said = plan.said_of_loops(isas);
-        plan.reasons.extend(said);
-    }
+    let said = plan.said_of_loops(isas);
+    plan.reasons.extend(said);
     plan
 }
 
@@ -1237,14 +1148,7 @@ impl fmt::Display for Plan {
                 let count = plan.weights + plan.biases;
                 format!("{count} packed weights{} ({} bytes)", format(plan), plan.bytes())
             };
-            match &cell.parts[..] {
-                [] => writeln!(f, "product {i}: {}", stored(cell))?,
-                parts => writeln!(f, "product {i}: {} bytes", parts.iter().map(ProductPlan::bytes).sum::<usize>())?,
-            }
-            for part in &cell.parts {
-                let sums: Vec<_> = part.product.sums.iter().map(|sum| sum.name).collect();
-                writeln!(f, "  {}: {}", sums.join(" "), stored(part))?;
-            }
+            writeln!(f, "product {i}: {}", stored(cell))?;
             for reason in &cell.reasons {
                 writeln!(f, "  {reason}")?;
             }

@@ -94,9 +94,9 @@ impl Arithmetic for Float64<'_> {
     }
 
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
-        let arithmetic = self.products.of(operation.0, None).of_windows();
+        let arithmetic = self.products.of(operation.0).of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.own_of(operation, None, Vector::X, taps).is_some() {
+        if self.products.own_of(operation, Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -104,15 +104,15 @@ impl Arithmetic for Float64<'_> {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let products = self.products.of(row.layer, row.gate);
+        let products = self.products.of(row.layer);
         let in_memory = self.memory.is_some() && row.place().is_some();
         Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(products, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
-        let products = self.products.of(row.layer, row.gate);
+        let products = self.products.of(row.layer);
         // multiples of a scale are not rounded once more
-        let own = row.is_of_rounded() || self.products.own_of_row(row.operation(), row.gate, row.x_or_h()).is_some();
+        let own = row.is_of_rounded() || self.products.own_of_row(row.operation(), row.x_or_h()).is_some();
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),

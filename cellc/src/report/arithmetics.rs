@@ -6,11 +6,11 @@ use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::{self, Compilation};
 use crate::model::{ValidModel, ValidNode, ValidOp};
-use crate::options::{Arithmetic, Options, WeightFormat};
+use crate::options::{Arithmetic, Options, Precision};
 use crate::plan::plan;
 
 /// The most exact first.
-const ORDER: [Arithmetic; 4] = [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8x16, Arithmetic::Int8];
+const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
 /// By how much, in parts of it, a cost may be larger and still count as the same: estimates say no more.
 const ALIKE: f64 = 0.03;
@@ -103,7 +103,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
-    let found = ORDER.map(|arithmetic| of_kernels(compilation, isa, arithmetic));
+    let found = ORDER.map(|precision| of_kernels(compilation, isa, precision));
     let [first, others @ ..] = &found;
     if first.is_empty() {
         return None;
@@ -123,8 +123,8 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         cycles: rows.iter().map(|row| row.costs[at].cycles).sum(),
     };
     let totals: Vec<_> = (0..ORDER.len()).map(total).collect();
-    let place = |arithmetic: Arithmetic| ORDER.iter().position(|own| *own == arithmetic);
-    let in_8_bits = place(Arithmetic::Int8).zip(place(Arithmetic::Int8x16));
+    let place = |precision: Precision| ORDER.iter().position(|own| *own == precision);
+    let in_8_bits = place(Precision::Int8).zip(place(Precision::Int8x16));
     let same: Vec<_> = in_8_bits.filter(|_| is_same_in_8_bits(model)).into_iter().collect();
     let without_gain = |at: usize| {
         let (own, mut exacter) = (totals[at], (0..at).rev().filter(|other| !same.contains(&(at, *other))));
@@ -137,7 +137,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let isa = isas.iter().find(|(own, _)| own.name == isa)?.0;
     let in_instructions = arch.instructions_of(isa).is_some();
     Some(Arithmetics {
-        names: ORDER.map(Arithmetic::name).to_vec(),
+        names: ORDER.map(Precision::name).to_vec(),
         machine: if in_instructions { compilation.estimate.named(arch.name, isa) } else { isa.name.to_owned() },
         in_instructions,
         fastest: least(&totals, |cost| cost.cycles),
@@ -150,10 +150,12 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
 }
 
 /// The kernels that multiply with matrices: the names of the layers that do so, and what they cost.
-fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> Vec<(Vec<String>, ArithmeticCost)> {
+fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec<(Vec<String>, ArithmeticCost)> {
     let (model, given) = (&compilation.model, &compilation.options);
-    let weight_format = if arithmetic == Arithmetic::F32 { given.weight_format } else { WeightFormat::F32 };
-    let options = Options { arithmetic, arithmetic_of: Vec::new(), weight_format, ..given.clone() };
+    // where the model is stored as f16 or bf16, its f32 products are of these weights
+    let stored = given.precision.filter(|given| precision == Precision::F32 && given.arithmetic() == Arithmetic::F32);
+    let precision = stored.or(Some(precision).filter(|precision| *precision != Precision::F32));
+    let options = Options { precision, precision_of: Vec::new(), ..given.clone() };
     let plan = plan(model, &options);
     let program = compile::program(model, &plan);
     // a file that multiplies no integers has no body for what only they use: its machines run what that extends
@@ -164,7 +166,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, arithmetic: Arithmetic) -> V
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let has_choice = |node: &ValidNode| !node.op.gates().is_empty() && !given.has_own_integers(&node.name);
+        let has_choice = |node: &ValidNode| node.op.has_precision() && !given.has_own_integers(&node.name);
         let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })

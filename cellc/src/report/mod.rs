@@ -645,9 +645,7 @@ fn collect_folded<'a>(
 
 /// How the matrices of all layers are stored, if in the same way.
 fn weight_format(plan: &Plan) -> &'static str {
-    let own = plan.products.iter().filter(|product| product.parts.is_empty());
-    let parts = plan.products.iter().flat_map(|product| &product.parts);
-    let mut names = own.chain(parts).map(|product| product.product.format.name());
+    let mut names = plan.products.iter().map(|product| product.product.format.name());
     let first = names.next().unwrap_or(WeightFormat::F32.name());
     if names.all(|name| name == first) { first } else { "mixed" }
 }

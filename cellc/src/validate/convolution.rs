@@ -545,7 +545,7 @@ impl<'a> Validation<'a> {
         self.computable(node, &to)?;
         let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
-        let floats = self.options.stored(&node.name, None) == WeightFormat::F32;
+        let floats = self.options.stored(&node.name) == WeightFormat::F32;
         if let Some(weights) = known.filter(|_| self.open.is_none() && (apart.is_some() || floats)) {
             let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {

@@ -115,7 +115,7 @@ impl<'a> Validation<'a> {
         }
         self.computable(node, &shape)?;
         // weights of fewer bits, and integer arithmetic, are those of dense layers
-        let as_layers = self.options.stored(&node.name, None) != WeightFormat::F32;
+        let as_layers = self.options.stored(&node.name) != WeightFormat::F32;
         if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;

@@ -31,6 +31,7 @@ mod normalize;
 mod one_step;
 mod parameters;
 mod places;
+mod precision;
 mod ranges;
 mod reduce;
 mod regrouped;
@@ -50,7 +51,6 @@ mod trials;
 mod until;
 mod uses;
 mod variables;
-mod weight_format;
 
 use std::collections::HashMap;
 
@@ -341,7 +341,7 @@ impl<'a> Validation<'a> {
         self.layers_in_f32();
         self.total_size();
         self.source_size();
-        self.weight_format();
+        self.precision();
         self.threads();
         self.common_interface();
         self.language_alone();

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use cellc::Language;
-use cellc::{Options, WeightFormat};
+use cellc::{Options, Precision};
 
 use crate::corpus::{self, Case};
 use crate::driver::{run_all, write_files};
@@ -244,11 +244,10 @@ impl Machine {
 }
 
 /// Cases of the corpus with their weights in a format, as they are compiled for a machine.
-pub fn cases(machine: &Machine, cases: &[(&str, WeightFormat)]) -> Vec<Trial> {
-    let trial = |(name, weight_format): &(&str, WeightFormat)| {
-        let options = Options { weight_format: *weight_format, ..(machine.options)() };
-        let (subject, _) =
-            Case::subjects(&corpus::case(name), &options, &format!("_{}", weight_format.name())).remove(0);
+pub fn cases(machine: &Machine, cases: &[(&str, Precision)]) -> Vec<Trial> {
+    let trial = |(name, precision): &(&str, Precision)| {
+        let options = Options { precision: Some(*precision), ..(machine.options)() };
+        let (subject, _) = Case::subjects(&corpus::case(name), &options, &format!("_{}", precision.name())).remove(0);
         Trial { subject, rounds: 1 }
     };
     cases.iter().map(trial).collect()

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cellc::internals::arch;
 use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
-use cellc::{Arithmetic, Fma, Isa, Options, Unroll, WeightFormat, WeightsAs};
+use cellc::{Fma, Isa, Options, Precision, Unroll, WeightsAs};
 use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, has, skip};
 
 use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, gcc, object, run, succeed, undefined};
@@ -197,17 +197,16 @@ fn fast_math_is_refused_with_its_remedy() {
 #[test]
 fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     let Some(gcc) = gcc() else { return };
-    let refused = "take --weight-format f32 or bf16-pair, --arithmetic f32, int16 or int8";
-    let options = |weight_format, arithmetic| Options { weight_format, arithmetic, ..Options::default() };
+    let refused = "take --precision f32, bf16, int16 or int8";
+    let options = |precision| Options { precision: Some(precision), ..Options::default() };
     let all = [
-        (refused, options(WeightFormat::F16, Arithmetic::F32)),
-        (refused, options(WeightFormat::Int8, Arithmetic::F32)),
-        (refused, options(WeightFormat::F32, Arithmetic::Int8x16)),
+        (refused, options(Precision::F16)),
+        (refused, options(Precision::Int8x16)),
         // words are the same in every order of bytes
-        ("", options(WeightFormat::F32, Arithmetic::F32)),
-        ("", options(WeightFormat::Bf16Pair, Arithmetic::F32)),
-        ("", options(WeightFormat::F32, Arithmetic::Int16)),
-        ("", options(WeightFormat::F32, Arithmetic::Int8)),
+        ("", options(Precision::F32)),
+        ("", options(Precision::Bf16)),
+        ("", options(Precision::Int16)),
+        ("", options(Precision::Int8)),
         ("--weights-as inline", Options { weights_as: WeightsAs::File, ..Options::default() }),
     ];
     for (remedy, options) in all {

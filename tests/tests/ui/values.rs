@@ -8,7 +8,7 @@ gru_cell!(pub Text<hidden_size = "4", input_size = 2u8>);
 gru_cell!(pub Constant<hidden_size = HIDDEN, input_size = 2 + 2>);
 gru_cell!(pub Huge<hidden_size = 99999999999999999999999, input_size = 2>);
 gru_cell!(pub Large<hidden_size = 1_000_000, input_size = 18446744073709551615>);
-gru_cell!(pub Switch<hidden_size = 4, input_size = 2, linear_before_reset = 1, flush_denormals = on>);
+gru_cell!(pub Switch<hidden_size = 4, input_size = 2, linear_before_reset = 1, keep_denormals = on>);
 gru_cell!(pub Clip<hidden_size = 4, input_size = 2, clip = none>);
 gru_cell!(pub ClipText<hidden_size = 4, input_size = 2, clip = "3.0">);
 gru_cell!(pub ClipHuge<hidden_size = 4, input_size = 2, clip = 1e39>);

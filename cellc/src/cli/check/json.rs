@@ -21,19 +21,19 @@ struct Report<'a> {
     passed: bool,
     /// The outputs whose largest error is above the one that is allowed.
     above_max_error: Vec<TooFar<'a>>,
-    arithmetics: Vec<OfArithmetic<'a>>,
+    precisions: Vec<OfPrecision<'a>>,
 }
 
 #[derive(Serialize)]
 struct TooFar<'a> {
-    arithmetic: &'static str,
+    precision: &'static str,
     output: &'a str,
     error: f64,
 }
 
 #[derive(Serialize)]
-struct OfArithmetic<'a> {
-    arithmetic: &'static str,
+struct OfPrecision<'a> {
+    precision: &'static str,
     isa: &'a str,
     fused_multiply_add: bool,
     flash_bytes: u64,
@@ -96,18 +96,18 @@ pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked])
         passed: far.is_empty() && !all.iter().any(Checked::is_broken),
         above_max_error: far
             .iter()
-            .map(|(arithmetic, output, error)| TooFar { arithmetic: arithmetic.name(), output, error: *error })
+            .map(|(precision, output, error)| TooFar { precision: precision.name(), output, error: *error })
             .collect(),
-        arithmetics: all.iter().map(|checked| arithmetic(arguments, checked)).collect(),
+        precisions: all.iter().map(|checked| precision(arguments, checked)).collect(),
     };
     crate::cli::json::text(&report)
 }
 
-fn arithmetic<'a>(arguments: &CheckArguments, checked: &'a Checked) -> OfArithmetic<'a> {
+fn precision<'a>(arguments: &CheckArguments, checked: &'a Checked) -> OfPrecision<'a> {
     let interface = &checked.compilation.interface;
     let fields = interface.outputs.iter().chain(&interface.variables);
-    OfArithmetic {
-        arithmetic: checked.arithmetic.name(),
+    OfPrecision {
+        precision: checked.precision.name(),
         isa: &checked.isa,
         fused_multiply_add: checked.fused,
         flash_bytes: checked.costs.flash,

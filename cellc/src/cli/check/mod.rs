@@ -13,10 +13,10 @@ mod table;
 use crate::bound::{Profile, bound};
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, parts};
+use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::{Model, ValidModel};
-use crate::options::{Arithmetic, Options};
+use crate::options::{Options, Precision};
 use crate::reference::{Outcome, initial_variables, reference};
 
 use super::arguments::CheckArguments;
@@ -28,9 +28,9 @@ use inputs::{Inputs, Source};
 use recording::Recording;
 use table::Table;
 
-/// What was found about a model in one arithmetic.
+/// Errors and costs of a model in one precision.
 struct Checked {
-    arithmetic: Arithmetic,
+    precision: Precision,
     compilation: Compilation,
     /// The instruction set that the steps ran on.
     isa: String,
@@ -53,7 +53,7 @@ impl Checked {
     }
 }
 
-/// Runs the steps in each arithmetic that is asked for, prints what is found, and fails if a bound
+/// Runs the steps in each precision that is asked for, prints what is found, and fails if a bound
 /// is broken or an error is above the largest that is allowed.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
@@ -70,11 +70,11 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         None if arguments.threshold.is_some() => return Err(Failure::Usage(NOTHING_RECORDED.into())),
         None => Source::Drawn { seed: arguments.seed, range: arguments.range },
     };
-    let arithmetics = arguments.model.arithmetics();
+    let precisions = arguments.model.precisions();
     let mut found: Vec<Checked> = Vec::new();
-    for &arithmetic in &arithmetics {
-        let options = Options { arithmetic, ..options.clone() };
-        let checked = checked(arguments, &model, &options, &mut source, arithmetics.len(), &progress)?;
+    for &precision in &precisions {
+        let options = Options { precision, ..options.clone() };
+        let checked = checked(arguments, &model, &options, &mut source, precisions.len(), &progress)?;
         // the same warning once
         let known = found.first().map_or(&[][..], |first| &first.compilation.warnings.0);
         let warnings = checked.compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
@@ -86,7 +86,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let text = match (arguments.json, &found[..]) {
         (true, _) => json::text(arguments, &source, &found),
         (false, [one]) => print::table(arguments, &source, one),
-        (false, all) => print::arithmetics(arguments, &source, all),
+        (false, all) => print::precisions(arguments, &source, all),
     };
     write_stdout(text.as_bytes())?;
     let above = arguments.max_error.is_some_and(|most| !too_far(&found, most).is_empty());
@@ -105,15 +105,15 @@ pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
     Diagnostic::notice(Origin::Unknown, found).help(help)
 }
 
-/// The arithmetics and outputs of which an error is above the largest that is allowed, or is no
+/// The precisions and outputs of which an error is above the largest that is allowed, or is no
 /// number; and that error.
-fn too_far(found: &[Checked], most: f64) -> Vec<(Arithmetic, &str, f64)> {
+fn too_far(found: &[Checked], most: f64) -> Vec<(Precision, &str, f64)> {
     let mut all = Vec::new();
     for checked in found {
         for (field, table) in checked.compilation.interface.outputs.iter().zip(&checked.tables) {
             let error = table.largest_error();
             if error > most || error.is_nan() {
-                all.push((checked.arithmetic, &field.name[..], error));
+                all.push((checked.precision, &field.name[..], error));
             }
         }
     }
@@ -126,7 +126,7 @@ fn checked(
     model: &Model,
     options: &Options,
     source: &mut Source,
-    arithmetics: usize,
+    precisions: usize,
     progress: &Progress,
 ) -> Result<Checked, Failure> {
     progress.stage("compiling");
@@ -145,11 +145,11 @@ fn checked(
     let fused = compilation.plan.isas.iter().any(|(of, fused)| of.name == isa && *fused);
     let model = &compilation.model;
     let products = compilation.options.products();
-    let has_integers = !parts(model, &products).is_empty();
-    let drawn = if has_integers || arithmetics > 1 { INTEGER_STEPS } else { STEPS };
+    let has_integers = !layers_in_integers(model, &products).is_empty();
+    let drawn = if has_integers || precisions > 1 { INTEGER_STEPS } else { STEPS };
     let steps = source.steps(arguments.steps, drawn)?;
-    // of one arithmetic alone, what each layer contributes
-    let mut integers = (has_integers && arithmetics == 1).then(|| IntegerRuns::new(model, &products));
+    // for a single precision, the contribution of each layer
+    let mut integers = (has_integers && precisions == 1).then(|| IntegerRuns::new(model, &products));
     progress.count("checking", steps);
     let profile = &Profile::new(fused, &compilation.options);
     let mut run = Run::new(model, arguments.threshold);
@@ -159,14 +159,14 @@ fn checked(
         progress.advance();
     }
     let mut tables = run.tables;
-    for (part, found) in integers.iter().flat_map(IntegerRuns::parts) {
-        // a result that does not depend on a part says nothing of it
+    for (layer, found) in integers.iter().flat_map(IntegerRuns::layers) {
+        // a result that does not depend on a layer says nothing of it
         for (table, found) in tables.iter_mut().zip(found).filter(|(_, found)| found.error > 0.0) {
-            table.parts.push((part.clone(), *found));
+            table.layers.push((layer.to_owned(), *found));
         }
     }
     let costs = Costs::of(&compilation);
-    Ok(Checked { arithmetic: options.arithmetic, isa, fused, steps, tables, costs, compilation })
+    Ok(Checked { precision: options.precision.unwrap_or_default(), isa, fused, steps, tables, costs, compilation })
 }
 
 /// Whether a model keeps states or variables between steps.

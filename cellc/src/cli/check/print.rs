@@ -8,7 +8,6 @@ use crate::cli::arguments::CheckArguments;
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
 use crate::encoding::Loss;
-use crate::free_run::Part;
 use crate::header::integers;
 use crate::model::{ElementType, ValidModel};
 use crate::options::{Range, Threads};
@@ -136,12 +135,11 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     text += &line("rms error", table.own_state.rms());
     text += &plain("SNR", decibels(table.own_state.snr()));
     text += &recording(arguments, table, line, plain);
-    if !table.parts.is_empty() {
-        text += &format!("  {:<34}{:>12}{:>20}\n", "of one gate in integers alone", "largest", "rms");
+    if !table.layers.is_empty() {
+        text += &format!("  {:<34}{:>12}{:>20}\n", "one layer alone in integers", "largest", "rms");
     }
-    for (Part { layer, gate }, found) in &table.parts {
-        let gate = gate.map_or(String::new(), |gate| format!("{gate} of "));
-        text += &format!("    {:<32}{:>12.3e}{:>20.3e}\n", gate + &quoted(layer), found.error, found.rms());
+    for (layer, found) in &table.layers {
+        text += &format!("    {:<32}{:>12.3e}{:>20.3e}\n", quoted(layer), found.error, found.rms());
     }
     text
 }
@@ -188,8 +186,8 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
         return text;
     };
     let far = too_far(all, most);
-    for (arithmetic, name, error) in &far {
-        let of = if all.len() > 1 { format!(" in {}", arithmetic.name()) } else { String::new() };
+    for (precision, name, error) in &far {
+        let of = if all.len() > 1 { format!(" in {}", precision.name()) } else { String::new() };
         _ = writeln!(text, "the largest error of {name}{of}, {error:.3e}, is above --max-error {most:e}");
     }
     if far.is_empty() {
@@ -202,7 +200,7 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
 fn recorded(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
-        let of = if all.len() > 1 { format!(" in {}", checked.arithmetic.name()) } else { String::new() };
+        let of = if all.len() > 1 { format!(" in {}", checked.precision.name()) } else { String::new() };
         for (table, field) in checked.tables.iter().zip(&checked.compilation.interface.outputs) {
             let Some(compared) = &table.recording else { continue };
             _ = writeln!(
@@ -218,8 +216,8 @@ fn recorded(all: &[Checked]) -> String {
     text
 }
 
-/// One table of all arithmetics: a row for each, of each output.
-pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
+/// One table of all precisions: a row for each, of each output.
+pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let mut text = title(arguments, source, first);
     let fields = &first.compilation.interface.outputs;
@@ -228,12 +226,12 @@ pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Ch
         text += &format!("\n{} {:?}, values up to {largest:.3e}; errors of all steps", field.name, field.shape);
         text += if first.keeps() { ", each from its own state\n" } else { "\n" };
         let recorded = first.tables[i].recording.is_some();
-        let mut head = vec!["arithmetic", "largest error", "rms", "SNR"];
+        let mut head = vec!["precision", "largest error", "rms", "SNR"];
         if recorded {
             head.extend(["from the recording", "SNR", "arg max differs"]);
             head.extend(arguments.threshold.map(|_| "other side"));
         }
-        let row = |checked: &Checked| row(arguments, checked.arithmetic.name(), &checked.tables[i]);
+        let row = |checked: &Checked| row(arguments, checked.precision.name(), &checked.tables[i]);
         let head = head.into_iter().map(str::to_owned).collect();
         text += &columns(&[vec![head], all.iter().map(row).collect()].concat());
     }
@@ -241,11 +239,10 @@ pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Ch
     let parts =
         if first.costs.with_code { "weights, constants and code (an estimate)" } else { "weights and constants" };
     text += &format!("\na step for --target {target}; flash: {parts}\n");
-    let mut costs =
-        vec![vec!["arithmetic".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
+    let mut costs = vec![vec!["precision".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
     for checked in all {
         let instructions = checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());
-        costs.push(vec![checked.arithmetic.name().to_owned(), checked.costs.flash.to_string(), instructions]);
+        costs.push(vec![checked.precision.name().to_owned(), checked.costs.flash.to_string(), instructions]);
     }
     text += &columns(&costs);
     text.push('\n');
@@ -253,7 +250,7 @@ pub(super) fn arithmetics(arguments: &CheckArguments, source: &Source, all: &[Ch
     text
 }
 
-/// An output in one arithmetic.
+/// An output in one precision.
 fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
     let own = &table.own_state;
     let mut cells =

@@ -1,7 +1,7 @@
 //! What is found about one output.
 
 use crate::bound::{Seen, Useless};
-use crate::free_run::{Gathered, Part};
+use crate::free_run::Gathered;
 
 use super::compared::Compared;
 use super::distance::error;
@@ -24,8 +24,8 @@ pub(super) struct Table {
     one_step: Gathered,
     /// The errors of the generated code fed with its own state.
     pub(super) own_state: Gathered,
-    /// The errors of each part that is multiplied in integers, where there are several.
-    pub(super) parts: Vec<(Part, Gathered)>,
+    /// The errors of each layer whose products alone are integers, where there are several.
+    pub(super) layers: Vec<(String, Gathered)>,
     /// The distances from what was recorded.
     pub(super) recording: Option<Compared>,
 }

@@ -34,13 +34,13 @@ pub(super) fn table(report: &Report) -> String {
     }
     for InF32 { layers, why } in &report.in_f32 {
         let layers: Vec<_> = layers.iter().map(|layer| visible(layer)).collect();
-        for line in wrap(&format!("f32 in each arithmetic, {why}: {}", layers.join(", "))) {
+        for line in wrap(&format!("f32 in each precision, {why}: {}", layers.join(", "))) {
             _ = writeln!(text, "{line}");
         }
     }
     if !report.in_own_integers.is_empty() {
         let layers: Vec<_> = report.in_own_integers.iter().map(|layer| visible(layer)).collect();
-        for line in wrap(&format!("the model's own integers in each arithmetic: {}", layers.join(", "))) {
+        for line in wrap(&format!("the model's own integers in each precision: {}", layers.join(", "))) {
             _ = writeln!(text, "{line}");
         }
     }
@@ -157,7 +157,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     if rows.len() > 1 {
         lines.push(row("all".to_owned(), totals, *fastest));
     }
-    let mut text = format!("In each arithmetic (--arithmetic) on {machine}, {what} being an estimate:\n");
+    let mut text = format!("In each precision (--precision) on {machine}, {what} being an estimate:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
     text += &match fastest == smallest {
         true => format!("{} is the fastest there, and the smallest.\n", names[*fastest]),

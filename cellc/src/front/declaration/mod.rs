@@ -101,7 +101,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         let origin = tokens.add(&entry);
         let read = Reader { called, key, origin: origin.clone(), tokens, problems }.read(value);
         match read {
-            Some(value) => declaration.set(key, Spanned { value, origin }, problems),
+            Some(value) => declaration.set(key, Spanned { value, origin }),
             None if [Key::Model, Key::Dim, Key::Const, Key::Weights, Key::Batch].contains(&key) => {
                 declaration.readable = false
             }
@@ -159,14 +159,8 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 impl Declaration {
-    fn set(&mut self, key: Key, said: Spanned<Value>, problems: &mut Diagnostics) {
+    fn set(&mut self, key: Key, said: Spanned<Value>) {
         key.choose(&mut self.options, &said.value);
-        let denormals = [Key::KeepDenormals, Key::FlushDenormals];
-        let same = |other: Key| other != key && self.keys.said(other).is_some_and(|other| other.value == said.value);
-        if denormals.contains(&key) && denormals.into_iter().any(same) {
-            let found = "`keep_denormals` and `flush_denormals` contradict each other";
-            problems.push(Diagnostic::error(said.origin.clone(), found).help("remove one of them"));
-        }
         self.keys.set(key, said);
     }
 

@@ -5,7 +5,7 @@ use crate::arch;
 use crate::diagnostic::Wording;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
-use crate::options::{Accuracy, Arithmetic, Fma, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
     let parsed = parse(called, text.parse().expect("tokens"));
@@ -22,8 +22,8 @@ fn found(called: Macro, text: &str) -> Vec<(String, String)> {
 #[test]
 fn every_key_is_read() {
     let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
-        activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, flush_denormals = false, \
-        weight_format = bf16_pair, arithmetic = int8, threads = 2>";
+        activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, keep_denormals = true, \
+        precision = int8, precision_of = [\"a=f16\"], threads = 2>";
     let declaration = declared(Macro::GruCell, text);
     let cell = declaration.declared(None).expect("all sizes are known");
     assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
@@ -32,8 +32,8 @@ fn every_key_is_read() {
     assert_eq!(cell.keys.value(Key::Activations), Some(vec![Activation::Relu, Activation::Tanh]));
     let options = &declaration.options;
     assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
-    assert_eq!((options.accuracy, options.weight_format), (Accuracy::Fast, WeightFormat::Bf16Pair));
-    assert_eq!(options.arithmetic, Arithmetic::Int8);
+    assert_eq!((options.accuracy, options.precision), (Accuracy::Fast, Some(Precision::Int8)));
+    assert_eq!(options.precision_of, [("a".to_owned(), Precision::F16)]);
     assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
     assert_eq!(options.name.as_deref(), Some("A"));
 }
@@ -100,12 +100,6 @@ fn problems_keep_their_tokens() {
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].1.contains("`clip` cannot be `-1.0`"), "{problems:?}");
     assert!(found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 0.0>").is_empty());
-
-    for (both, contradict) in [("false, flush_denormals = false", true), ("true, flush_denormals = false", false)] {
-        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, keep_denormals = {both}>"));
-        assert_eq!(problems.len(), usize::from(contradict), "{problems:?}");
-        assert!(problems.iter().all(|(_, text)| text.contains("contradict each other")), "{problems:?}");
-    }
 }
 
 #[test]

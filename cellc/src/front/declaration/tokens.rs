@@ -13,7 +13,7 @@ use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, Direction};
-use crate::options::{Arithmetic, Options, Threads};
+use crate::options::{Options, Precision, Threads};
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -59,7 +59,9 @@ impl Reader<'_> {
             Takes::Text => self.text(value).map(Value::Text),
             Takes::Path => self.path(value),
             Takes::Isas => self.isas(value),
-            Takes::ArithmeticOf => self.arithmetic_of(value),
+            Takes::PrecisionOf => {
+                self.texts(value, Precision::of_layer, "the precision of a layer").map(Value::PrecisionOf)
+            }
             Takes::Dims => self.texts(value, Options::dim_of, "the size of a dimension").map(Value::Dims),
             Takes::Constants => {
                 self.texts(value, Options::constant_of, "the number that an input is").map(Value::Constants)
@@ -184,23 +186,6 @@ impl Reader<'_> {
                 self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
             }
         }
-    }
-
-    fn arithmetic_of(&mut self, value: &ValueTokens) -> Option<Value> {
-        let elements = self.list(value)?;
-        let mut layers = Vec::new();
-        for element in &elements {
-            let text = if let Some(Lit::Str(text)) = element.literal() { text.value() } else { String::new() };
-            match Arithmetic::of_layer(&text) {
-                Ok(layer) => layers.push(layer),
-                Err(valid) => {
-                    let origin = self.tokens.add(element);
-                    let found = format!("`{}` does not say the arithmetic of a layer", element.source());
-                    self.refuse::<()>(origin, found, valid);
-                }
-            }
-        }
-        (layers.len() == elements.len()).then_some(Value::ArithmeticOf(layers))
     }
 
     /// A list of texts, each read by itself; `what` is what each says.

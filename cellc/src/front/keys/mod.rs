@@ -11,7 +11,7 @@ pub(crate) use values::{Family, FromValue, Takes, Value};
 use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting, Wording};
 use crate::model::{Direction, LstmGateOrder};
-use crate::options::{Accuracy, Arithmetic, Fma, Options, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, Options, Precision, Unroll};
 
 use super::apple::AppleResetGate;
 
@@ -403,33 +403,17 @@ keys! {
         valid: |_| "true or false: keep_denormals = true",
         sets: Some(|options, value| set(&mut options.keep_denormals, value)),
     }
-    FlushDenormals {
-        name: "flush_denormals",
-        takes: Takes::Switch,
-        valid: |_| "true or false: flush_denormals = true",
-        sets: Some(|options, value| options.keep_denormals = *value == Value::Switch(false)),
+    Precision {
+        name: "precision",
+        takes: Takes::Word(|| Precision::ALL.map(|precision| (precision.name(), precision.into())).into()),
+        valid: |_| "f32, f16, bf16, int16, int8x16 or int8: precision = int8",
+        sets: Some(|options, value| options.precision = FromValue::of(value)),
     }
-    WeightFormat {
-        name: "weight_format",
-        takes: Takes::Word(|| WeightFormat::ALL.map(|format| (format.key(), format.into())).into()),
-        valid: |_| "f32, f16, bf16_pair or int8: weight_format = f16",
-        sets: Some(|options, value| {
-            let mut format = options.weight_format;
-            set(&mut format, value);
-            options.store_as(format);
-        }),
-    }
-    Arithmetic {
-        name: "arithmetic",
-        takes: Takes::Word(|| Arithmetic::ALL.map(|arithmetic| (arithmetic.name(), arithmetic.into())).into()),
-        valid: |_| "f32, int8, int8x16 or int16: arithmetic = int8",
-        sets: Some(|options, value| set(&mut options.arithmetic, value)),
-    }
-    ArithmeticOf {
-        name: "arithmetic_of",
-        takes: Takes::ArithmeticOf,
-        valid: |_| "a list of layers or gates and their arithmetic, f32, int8, int8x16 or int16: arithmetic_of = [\"head=f32\", \"gru.h=int16\"]",
-        sets: Some(|options, value| set(&mut options.arithmetic_of, value)),
+    PrecisionOf {
+        name: "precision_of",
+        takes: Takes::PrecisionOf,
+        valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \"gru=int16\"]",
+        sets: Some(|options, value| set(&mut options.precision_of, value)),
     }
     Threads {
         name: "threads",

@@ -9,7 +9,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
-use crate::options::{Accuracy, Arithmetic, Fma, NamedSize, Threads, Unroll, WeightFormat};
+use crate::options::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
 
 /// Which cell, its variants apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(crate) enum Takes {
     /// A list of instruction sets.
     Isas,
     /// A list of texts: the name of a layer, '=' and an arithmetic.
-    ArithmeticOf,
+    PrecisionOf,
     /// A list of texts: the name of a dimension, '=' and its size.
     Dims,
     /// A list of texts: the name of an input, '=' and the number that it is.
@@ -133,9 +133,8 @@ values! {
     Unroll(Unroll),
     Fma(Fma),
     Accuracy(Accuracy),
-    WeightFormat(WeightFormat),
-    Arithmetic(Arithmetic),
-    ArithmeticOf(Vec<(String, Arithmetic)>),
+    Precision(Precision),
+    PrecisionOf(Vec<(String, Precision)>),
     Dims(Vec<NamedSize>),
     Constants(Vec<(String, String)>),
     Threads(Threads),
@@ -173,7 +172,7 @@ impl KeyValue {
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             // no file has such keys
-            Takes::Path | Takes::Isas | Takes::ArithmeticOf | Takes::Dims | Takes::Constants | Takes::Threads => None,
+            Takes::Path | Takes::Isas | Takes::PrecisionOf | Takes::Dims | Takes::Constants | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }

@@ -1,35 +1,17 @@
-//! Whether the matrices of a model can be stored and multiplied as the options say.
+//! Checks that the matrices of a model can have the precisions that the options ask for.
 
 use std::collections::BTreeSet;
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::encoding::{matrices, whole};
-use crate::model::{ValidCell, ValidNode, ValidOp, WeightSource};
-use crate::options::{Arithmetic, WeightFormat, gate_name};
+use crate::model::{ValidNode, ValidOp, WeightSource};
+use crate::options::{Arithmetic, Precision, WeightFormat};
 
 impl Validation<'_> {
     /// Refuses weights that are known at run time only, unless they are packed as integers, and those that the format cannot hold.
-    pub(super) fn weight_format(&mut self) {
+    pub(super) fn precision(&mut self) {
         self.named_layers();
-        let given = self.options.weight_format;
-        let asked = self.options.arithmetic_of.iter().map(|(_, arithmetic)| *arithmetic);
-        let mut arithmetics: Vec<_> = std::iter::once(self.options.arithmetic).chain(asked).collect();
-        arithmetics.dedup();
-        for arithmetic in arithmetics {
-            let fits = match arithmetic {
-                Arithmetic::F32 => {
-                    !matches!(given, WeightFormat::Int16 | WeightFormat::Int8Pair | WeightFormat::Int8Quad)
-                }
-                Arithmetic::Int16 => given == WeightFormat::F32,
-                Arithmetic::Int8 | Arithmetic::Int8x16 => matches!(given, WeightFormat::F32 | WeightFormat::Int8),
-            };
-            if !fits {
-                let (arithmetic, given) = (arithmetic.name(), given.name());
-                let found = format!("weights stored as {given} cannot be multiplied in {arithmetic}");
-                self.diagnostics.push(self.at_layer(None, found).valid("leave out one of the two"));
-            }
-        }
         let mut problems = Vec::new();
         let inputs = self.valid.parameters.iter().zip(&self.model.parameters).enumerate();
         for (i, (parameter, &node)) in inputs.filter(|(_, (parameter, _))| parameter.weight) {
@@ -48,7 +30,7 @@ impl Validation<'_> {
             // of all gates the first
             if let Some(k) = too_large.filter(|_| refused.insert((matrix.of, matrix.name))) {
                 let value = matrix.tensor.get_f32(k);
-                let name = self.stored_as(matrix.of, matrix.gate).unwrap_or_default();
+                let name = self.stored_as(matrix.of).unwrap_or_default();
                 let found =
                     format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
                 let problem = self.at_layer(self.layer_named(matrix.of), found);
@@ -67,7 +49,7 @@ impl Validation<'_> {
     /// Says that weights of a quantised model are stored in 8 bits.
     fn exact_in_8_bits(&mut self) {
         let (layers, [count, scaled]) = whole(&self.valid, self.options);
-        let option = self.options.wording.of(Setting::Key { name: "weight_format", in_files: "weight_format" });
+        let option = self.options.wording.of(Setting::Key { name: "precision", in_files: "precision" });
         if scaled > 0 {
             let found = format!(
                 "{scaled} weights and what they multiply are whole numbers of 8 bits with scales of the model: they are multiplied as integers, with these scales and exact sums"
@@ -93,9 +75,9 @@ impl Validation<'_> {
         }
     }
 
-    /// What messages call how the matrices of a layer, and of that gate of it, are stored; `None`: as f32.
-    fn stored_as(&self, layer: &str, gate: Option<char>) -> Option<String> {
-        match (self.options.arithmetic_in(layer, gate), self.options.stored(layer, gate)) {
+    /// The name that messages give to the format of a layer's matrices; `None`: f32.
+    fn stored_as(&self, layer: &str) -> Option<String> {
+        match (self.options.arithmetic_in(layer), self.options.stored(layer)) {
             (_, WeightFormat::F32) => None,
             (Arithmetic::F32, format) => Some(format.name().to_owned()),
             (arithmetic, _) => Some(format!("{} arithmetic", arithmetic.name())),
@@ -112,12 +94,9 @@ impl Validation<'_> {
                 ValidOp::Dense(dense) => dense.w == weights,
                 _ => false,
             };
-            let mut gates = node.op.gates().into_iter();
-            let of = |gate| match self.options.stored(&node.name, gate) {
-                WeightFormat::F32 => None,
-                format => (!format.is_of_integers()).then(|| format.name().to_owned()),
-            };
-            reads.then(|| gates.find_map(of)).flatten()
+            let format = self.options.stored(&node.name);
+            let is_refused = format != WeightFormat::F32 && !format.is_of_integers();
+            (reads && is_refused).then(|| format.name().to_owned())
         })
     }
 
@@ -145,71 +124,47 @@ impl Validation<'_> {
         let mut left: BTreeSet<String> = BTreeSet::new();
         for node in self.valid.all_nodes() {
             match &node.op {
-                ValidOp::MatMul(_) | ValidOp::Convolve(_) if node.op.gates().is_empty() => {
-                    left.insert(node.name.clone())
-                }
+                ValidOp::MatMul(_) | ValidOp::Convolve(_) if !node.op.has_precision() => left.insert(node.name.clone()),
                 _ => false,
             };
         }
         self.valid.in_f32.retain(|(layer, _)| left.remove(layer));
     }
 
-    /// Refuses an arithmetic for what multiplies no matrix, two for one layer or gate, and one for a gate whose name is a layer's too.
+    /// Refuses a precision for what multiplies no matrix, and two precisions for one layer.
     fn named_layers(&mut self) {
-        let mut known: Vec<_> = self.valid.all_nodes().into_iter().filter(|node| !node.op.gates().is_empty()).collect();
-        let of_gates = |node: &&ValidNode| {
-            let name = node.name.clone();
-            node.op.gates().into_iter().flatten().map(move |gate| gate_name(&name, gate))
-        };
-        let gates: Vec<_> = known.iter().flat_map(of_gates).collect();
-        let with_peepholes = |node: &&&ValidNode| matches!(&node.op, ValidOp::Cell(ValidCell { p: Some(_), .. }));
-        let with_peepholes: Vec<_> =
-            known.iter().filter(with_peepholes).flat_map(|node| of_gates(node).collect::<Vec<_>>()).collect();
-        // several layers may have one name
+        let nodes = self.valid.all_nodes();
         let mut seen = BTreeSet::new();
-        known.retain(|node| seen.insert(&node.name));
-        let known: Vec<_> = known.into_iter().map(|node| node.name.clone()).collect();
-        let product = |node: &ValidNode| matches!(node.op, ValidOp::MatMul(_)).then(|| node.name.clone());
-        let products: BTreeSet<_> = self.valid.all_nodes().into_iter().filter_map(product).collect();
+        // several layers may have one name
+        let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
+        let known: Vec<_> = known.map(|node| node.name.clone()).collect();
+        let product = |node: &&ValidNode| matches!(node.op, ValidOp::MatMul(_)).then(|| node.name.clone());
+        let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
         let wording = &self.options.wording;
-        let option = wording.of(Setting::Key { name: "arithmetic_of", in_files: "arithmetic_of" });
+        let option = wording.of(Setting::Key { name: "precision_of", in_files: "precision_of" });
         let mut problems = Vec::new();
-        if self.options.arithmetic != Arithmetic::F32 && known.is_empty() {
-            let all = wording.of(Setting::Key { name: "arithmetic", in_files: "arithmetic" });
+        let has_integers = self.options.precision.is_some_and(|given| given.arithmetic() != Arithmetic::F32);
+        if has_integers && known.is_empty() {
+            let all = wording.of(Setting::Key { name: "precision", in_files: "precision" });
             let found = format!("{all} has no effect: no layer of the model multiplies integers");
             problems.push(Diagnostic::warning(Origin::Unknown, found));
         }
-        for (i, (layer, arithmetic)) in self.options.arithmetic_of.iter().enumerate() {
-            let in_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
-            let is_layer = known.contains(layer);
-            let found = match self.options.arithmetic_of[..i].iter().any(|(before, _)| before == layer) {
-                true => format!("{option} names {} twice", quoted(layer)),
-                false if is_layer && gates.contains(layer) => {
-                    format!("{option} names {}, which is a layer, and a gate of another one", quoted(layer))
+        for (i, (layer, precision)) in self.options.precision_of.iter().enumerate() {
+            let name = quoted(layer);
+            let stays_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
+            let found = match stays_f32 {
+                _ if self.options.precision_of[..i].iter().any(|(before, _)| before == layer) => {
+                    format!("{option} names {name} twice")
                 }
-                false if with_peepholes.contains(layer) => {
-                    format!("{option} names {}, a gate of a cell that has peepholes", quoted(layer))
-                }
-                false if is_layer || gates.contains(layer) => continue,
-                false => match in_f32 {
-                    Some(_) if *arithmetic == Arithmetic::F32 => continue,
-                    // what would be a dense layer in integers
-                    None if *arithmetic == Arithmetic::F32 && products.contains(layer) => continue,
-                    Some(why) => {
-                        format!("{option} names {}, which stays f32 ({why})", quoted(layer))
-                    }
-                    None => {
-                        format!("{option} names {}, which is no cell, gate, dense layer or convolution", quoted(layer))
-                    }
-                },
+                _ if known.contains(layer) => continue,
+                // a layer that would be a dense layer in integers
+                _ if *precision == Precision::F32 && (stays_f32.is_some() || products.contains(layer)) => continue,
+                Some(why) => format!("{option} names {name}, which stays f32 ({why})"),
+                None => format!("{option} names {name}, which is no cell, dense layer or convolution"),
             };
             let valid = match known.len() {
                 0 => "the model has no cell, dense layer or convolution".to_owned(),
                 _ => known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
-            };
-            let valid = match gates.iter().find(|gate| !with_peepholes.contains(gate)) {
-                None => valid,
-                Some(gate) => format!("{valid}; of a cell also its gates, as {}", quoted(gate)),
             };
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}")));
         }
