@@ -28,8 +28,8 @@ def main():
             onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid('', 17)], ir_version=8), path('net.onnx'))
             np.save(path('x.npy'), x)
             sizes, found = [], []
-            for weights in ('f32', 'int8'):
-                chosen = [path('net.onnx'), '--weight-format', weights]
+            for weights in ('f32', 'bytes'):
+                chosen = [path('net.onnx')] + (['--precision', 'f32'] if weights == 'f32' else [])
                 subprocess.run([cellc, *chosen, '--weights-as', 'file', '-o', path(f'{weights}.c')], check=True, capture_output=True)
                 sizes.append(os.path.getsize(path(f'{weights}.c.weights.bin')))
                 subprocess.run([cellc, 'run', *chosen, '--input', f'x={path("x.npy")}', '--output', f'y={path("y.npy")}'], check=True, capture_output=True)

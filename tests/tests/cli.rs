@@ -390,7 +390,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
     }
     // what is spelled otherwise is not meant
     let done = place.cellc([gru, "-o", "gru.rs", "--lan", "c"]).failed(2, &[]);
-    assert!(!done.stderr.contains("--plan"), "{}", done.stderr);
+    assert!(!done.stderr.contains("--tune"), "{}", done.stderr);
     for (target, is_similar) in [("esp32", false), ("riscv23", true)] {
         let done = place.cellc([gru, "-o", "gru.rs", "--target", target]).failed(2, &["possible values"]);
         assert_eq!(done.stderr.contains("similar"), is_similar, "{}", done.stderr);
@@ -496,7 +496,7 @@ fn source_goes_to_files_and_nothing_else_is_said() {
     assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs", "kept.rs", "kept.rs.weights.bin"]);
     // that of the other language, written with other options, leaves this one's weights alone
     let weights = fs::read(place.path("kept.rs.weights.bin")).unwrap();
-    quiet(place.cellc(arguments![gru, "-o", "kept.c", "--weights-as", "file", "--weight-format", "f16"]));
+    quiet(place.cellc(arguments![gru, "-o", "kept.c", "--weights-as", "file", "--precision", "f16"]));
     assert_eq!(fs::read(place.path("kept.rs.weights.bin")).unwrap(), weights);
     assert_ne!(fs::read(place.path("kept.c.weights.bin")).unwrap(), weights);
     // Replaced, and the same bytes whatever of cellc stood there.
@@ -537,7 +537,7 @@ fn a_file_that_cellc_did_not_write_stays() {
     assert_eq!(place.files(), ["net.c.weights.bin"]);
     // all that was written together is replaced together
     for format in ["f32", "f16"] {
-        let arguments = arguments![gru, "-o", "net.c", "--weights-as", "file", "--weight-format", format];
+        let arguments = arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", format];
         place.cellc(arguments).succeeded();
     }
     place.cellc(arguments![gru, "--emit=c", "-o", "/dev/null"]).succeeded();
@@ -1582,7 +1582,7 @@ fn what_an_option_does_not_suit_is_said_at_its_layer() {
     };
     for (case, option, layer) in [
         ("gru_seq_fwd", "--threads=2", "type=\"GRUSequence\""),
-        ("gru_cell_params", "--weight-format=int8", "name=\"W\" type=\"Parameter\""),
+        ("gru_cell_params", "--precision=f16", "name=\"W\" type=\"Parameter\""),
     ] {
         let done = place.cellc(arguments![model(case), option, "-o", "out.rs"]);
         done.failed(1, &[&format!("model.xml:{}:", line(case, layer))]);
@@ -1809,7 +1809,7 @@ fn inspect_divides_weights_between_two_threads() {
     file.result(&new);
     write(&file, &place, "net");
     let report = |more: &[&str]| -> serde_json::Value {
-        let arguments = arguments!["inspect", "net.xml", "--json", "--isa", "avx2", "--plan"];
+        let arguments = arguments!["inspect", "net.xml", "--json", "--isa", "avx2", "--tune"];
         let arguments = arguments.into_iter().chain(more.iter().map(Into::into));
         serde_json::from_str(&place.cellc(arguments).succeeded().stdout).expect("JSON")
     };

@@ -1,7 +1,7 @@
 //: narrow
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "weights narrower than a float are laid out for little-endian machines: take --weight-format f32 or bf16-pair, --arithmetic f32, int16 or int8"
+#error "weights narrower than a float are laid out for little-endian machines: take --precision f32, bf16, int16 or int8"
 #endif
 //: inline
 
