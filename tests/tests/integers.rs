@@ -165,12 +165,12 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
 #[test]
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
-        for precision in [Precision::F32, Precision::Int8, Precision::Int8x16, Precision::Int16] {
-            let options = Options { precision: Some(precision), ..Options::default() };
+        for precision in [None, Some(Precision::Int8), Some(Precision::Int8x16), Some(Precision::Int16)] {
+            let options = Options { precision, ..Options::default() };
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
                 let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
-                assert_eq!(own, if precision == Precision::F32 { dense } else { all }, "{name} {precision:?}\n{plan}");
+                assert_eq!(own, if precision.is_none() { dense } else { all }, "{name} {precision:?}\n{plan}");
                 assert_eq!(plan.products.iter().filter(|product| product.own_h.is_some()).count(), of_h, "{name}");
                 let header = subject.compilation.header.join(" ");
                 assert!(header.contains("by the model's own scale"), "{header}");
@@ -179,7 +179,7 @@ fn scales_of_quantised_models_are_kept() {
                     for isa in 0..subject.isas().count() {
                         let compared = Compared::step(&subject, isa, call, &mut subject.variables());
                         // the state of a cell is rounded, in integers
-                        let rounded = precision != Precision::F32 && dense < all;
+                        let rounded = precision.is_some() && dense < all;
                         for (at, found, right, limit) in compared.elements() {
                             let limit = if rounded { limit } else { limit.min(1e-6 * right.abs().max(4.0)) };
                             assert!((found - right).abs() <= limit, "{name} {at:?}: {found}, not {right}");
@@ -249,8 +249,8 @@ fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
 #[test]
 fn cells_of_one_name_keep_their_own_scales() {
     let scales = [[1.0 / 64.0, 1.0 / 128.0], [1.0 / 32.0, 1.0 / 100.0]];
-    for precision in [Precision::F32, Precision::Int8, Precision::Int16] {
-        let options = Options { precision: Some(precision), ..Options::default() };
+    for precision in [None, Some(Precision::Int8), Some(Precision::Int16)] {
+        let options = Options { precision, ..Options::default() };
         let subject = compiled("one_name", branches_of_one_name(scales), options, 7);
         let plan = &subject.compilation.plan;
         let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);

@@ -32,11 +32,36 @@ fn stages(case: &str) {
     let rust = compilation(case, &[], Language::Rust);
     insta::assert_snapshot!(format!("{case}_model"), rust.model.to_string());
     insta::assert_snapshot!(format!("{case}_plan"), rust.plan.to_string());
-    insta::assert_snapshot!(format!("{case}_kernel"), format!("{}\n{}", rust.program, rust.program.body(0)));
+    insta::assert_snapshot!(format!("{case}_kernel"), screens(&rust.program.body(0).to_string(), "kernel "));
+    insta::assert_snapshot!(format!("{case}_header"), rust.header.join("\n"));
     let c = compilation(case, &[], Language::C);
-    for (name, text) in files(&rust).into_iter().chain(files(&c)) {
-        insta::assert_snapshot!(format!("{case}_{name}"), text);
+    for (compilation, ending) in [(&rust, "rs"), (&c, "c")] {
+        let text = kernels(compilation, body(compilation));
+        insta::assert_snapshot!(format!("{case}_kernels.{ending}"), screens(&text, "static void"));
     }
+    for (name, text) in files(&rust).into_iter().chain(files(&c)) {
+        let public = |line: &&str| line.trim_start().starts_with("pub ");
+        match name.rsplit_once('.') {
+            Some((_, "rs")) => {
+                let items: Vec<&str> = text.lines().filter(public).collect();
+                insta::assert_snapshot!(format!("{case}_items.rs"), items.join("\n"));
+            }
+            Some((_, "h")) => insta::assert_snapshot!(format!("{case}_{name}"), text),
+            _ => {}
+        }
+    }
+}
+
+/// A few screens of a text, from the last of the lines that begin so.
+fn screens(text: &str, begin: &str) -> String {
+    const LINES: usize = 140;
+    let at = text.rfind(&format!("\n{begin}")).map_or(0, |at| at + 1);
+    text[at..].lines().take(LINES).map(|line| format!("{line}\n")).collect()
+}
+
+/// The name that a file gives to the section of its only body.
+fn body(compilation: &Compilation) -> &'static str {
+    compilation.plan.isas[0].0.name
 }
 
 #[test]
@@ -64,7 +89,9 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     let all = compilation("gru_cell_128_fp16", &["avx2", "avx512"], Language::Rust);
     insta::assert_snapshot!("gru_cell_128_fp16_plan", all.plan.to_string());
     let avx512 = all.program.body(2);
-    insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", format!("{}\n{avx512}", all.program));
+    let packing = screens(&all.program.to_string(), "kernel pack");
+    insta::assert_snapshot!("gru_cell_128_fp16_packing", packing);
+    insta::assert_snapshot!("gru_cell_128_fp16_kernel_avx512", screens(&avx512.to_string(), "kernel "));
     for body in &all.program.bodies {
         assert_eq!(body.scratch, avx512.scratch);
     }
@@ -149,28 +176,23 @@ fn kernels_of_every_kind_in_source() {
     ] {
         let isas: &[&str] = if isa == "generic" { &[] } else { &["avx2"] };
         let compilation = drawn(&file, isas, Options { language, ..options });
-        insta::assert_snapshot!(format!("source_{name}"), kernels(&compilation, isa));
+        insta::assert_snapshot!(format!("source_{name}"), screens(&kernels(&compilation, isa), "no line begins so"));
     }
 }
 
 #[test]
-fn options_that_the_plan_leaves_without_effect_are_said() {
-    let alternate = Tuning { alternate: Some(true), ..Tuning::default() };
-    let two_panels = Tuning { panel_columns: Some(1), ..alternate };
+fn a_second_thread_without_work_is_said() {
     let halves = Tuning { halves: Some(true), panel_columns: Some(1), ..Tuning::default() };
-    let one_panel = "alternate=on has no effect";
     let nothing_shared = "a second thread has nothing to do, as no cell is shared: ";
-    for (tuning, threads, said) in [
-        (alternate, Threads::One, Some(one_panel)),
-        (two_panels, Threads::One, None),
-        (Tuning { alternate: Some(false), ..alternate }, Threads::One, None),
-        (Tuning::default(), Threads::Two, Some(nothing_shared)),
-        (Tuning { panel_columns: Some(3), ..halves }, Threads::Two, Some("shared: one panel")),
-        (Tuning { halves: Some(false), ..halves }, Threads::Two, Some("shared: asked for")),
-        (halves, Threads::Two, None),
+    for (tuning, said) in [
+        (Tuning::default(), Some(nothing_shared)),
+        (Tuning { panel_columns: Some(3), ..halves }, Some("shared: one panel")),
+        (Tuning { halves: Some(false), ..halves }, Some("shared: asked for")),
+        (halves, None),
     ] {
         let file = cell("GRUCell", 3, "linear_before_reset=\"true\"");
-        let warnings = drawn(&file, &[], Options { tuning, threads, ..Options::default() }).warnings.to_string();
+        let options = Options { tuning, threads: Threads::Two, ..Options::default() };
+        let warnings = drawn(&file, &[], options).warnings.to_string();
         assert_eq!(warnings.is_empty(), said.is_none(), "{tuning:?}: {warnings}");
         assert!(said.is_none_or(|said| warnings.contains(said)), "{tuning:?}: {warnings}");
     }

@@ -143,7 +143,6 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("CELLC_COMMIT"));
     name = "cellc",
     version = VERSION,
     arg_required_else_help = true,
-    max_term_width = 100,
     about = "Compiles a recurrent network to a readable Rust or C source file",
     after_help = "cellc --help prints all options and examples.",
     after_long_help = EXAMPLES,
@@ -494,7 +493,7 @@ pub(crate) struct InspectArguments {
     state: StateArguments,
 
     /// The instruction set whose kernels to show [default: the best of the target]
-    #[arg(long, value_name = "NAME", value_parser = isa_names())]
+    #[arg(long, value_name = "NAME", value_parser = isa_names(), hide_possible_values = true)]
     pub(crate) isa: Option<String>,
 
     /// Print the least time of a step at this clock: 80MHz
@@ -567,7 +566,7 @@ pub(crate) struct ExecuteArguments {
     emit: Language,
 
     /// The instruction set to run on [default: the best that the machine has]
-    #[arg(long, value_name = "NAME", value_parser = isa_names())]
+    #[arg(long, value_name = "NAME", value_parser = isa_names(), hide_possible_values = true)]
     pub(crate) isa: Option<String>,
 }
 

@@ -123,7 +123,9 @@ fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     // the few options of -h stand in one list
     let command = match words.iter().any(|word| word == "--help" || word == "help") {
         true => command,
-        false => command.mut_args(|arg| arg.help_heading(None)),
+        false => command
+            .mut_args(|arg| arg.help_heading(None))
+            .mut_subcommands(|command| command.mut_args(|arg| arg.help_heading(None))),
     };
     let mut matches = command.try_get_matches_from(words)?;
     CommandLine::from_arg_matches_mut(&mut matches)
