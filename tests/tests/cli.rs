@@ -1346,8 +1346,8 @@ fn check_says_what_integers_lose() {
     };
     for precision in ["--precision=int8", "--precision=int16"] {
         let gru = model("torch_gru2_head_static");
-        let checked = place.cellc(arguments!["check", &gru, "--emit=c", precision]).succeeded().stdout.clone();
-        assert!(checked.contains(": 1000 steps"), "{checked}");
+        let arguments = arguments!["check", &gru, "--emit=c", "--steps=50", precision];
+        let checked = place.cellc(arguments).succeeded().stdout.clone();
         let rms = line(&checked, "rms error")[0];
         let alone = ["GRUSequence\"", "GRUSequence_1", "MatMul"].map(|layer| line(&checked, layer)[1]);
         let of_layers = f64::sqrt(alone.iter().map(|rms| rms * rms).sum());

@@ -120,11 +120,12 @@ pub(crate) fn entries(help: &str) -> Vec<Entry> {
     for line in help.lines().filter(|line| !line.trim().is_empty()) {
         let text = line.trim();
         let indent = line.len() - line.trim_start().len();
+        let has_options = !["", "Commands", "Arguments", "Examples"].contains(&heading);
         if indent == 0 {
             heading = text.strip_suffix(':').unwrap_or_default();
-        } else if heading.starts_with("Options") && indent < 10 {
+        } else if has_options && text.starts_with('-') && indent < 10 {
             entries.push(Entry { heading: heading.to_owned(), option: text.to_owned(), text: String::new() });
-        } else if let (true, Some(entry)) = (heading.starts_with("Options"), entries.last_mut()) {
+        } else if let (true, Some(entry)) = (has_options, entries.last_mut()) {
             match text.strip_prefix("- ").and_then(|value| value.split_once(':')) {
                 Some((value, what)) => {
                     let _ = write!(entry.text, " `{value}`: {};", what.trim());
@@ -154,31 +155,29 @@ fn options() {
     // options with one text are listed once, with the commands that have them
     let mut listed: Vec<(Entry, Vec<usize>)> = Vec::new();
     for (command, entries) in of_commands.into_iter().enumerate() {
-        for entry in entries.into_iter().filter(|entry| entry.heading == "Options") {
+        for entry in entries.into_iter().filter(|entry| !entry.heading.contains("PyTorch")) {
             match listed.iter_mut().find(|(other, _)| *other == entry) {
                 Some((_, commands)) => commands.push(command),
                 None => listed.push((entry, vec![command])),
             }
         }
     }
+    let mut groups: Vec<&str> = Vec::new();
+    for (entry, _) in &listed {
+        if !groups.contains(&&entry.heading[..]) {
+            groups.push(&entry.heading);
+        }
+    }
     let mut text = String::new();
-    let mut group = |title: &str, wanted: &dyn Fn(&[usize]) -> bool, says_commands: bool| {
-        let _ = writeln!(text, "## {title}\n");
-        for (entry, commands) in listed.iter().filter(|(_, commands)| wanted(commands)) {
-            let names: Vec<&str> = commands
-                .iter()
-                .map(|&command| COMMANDS[command])
-                .map(|name| if name.is_empty() { "cellc" } else { name })
-                .collect();
-            let of = if says_commands { format!(" ({})", names.join(", ")) } else { String::new() };
+    for group in groups {
+        let _ = writeln!(text, "## {group}\n");
+        for (entry, commands) in listed.iter().filter(|(entry, _)| entry.heading == group) {
+            let names: Vec<String> = commands.iter().map(|&command| called(COMMANDS[command])).collect();
+            let is_common = commands.len() == COMMANDS.len();
+            let of = if is_common { String::new() } else { format!(" ({})", names.join(", ")) };
             let _ = writeln!(text, "* `{}`{of}: {}", entry.option, entry.text);
         }
         text.push('\n');
-    };
-    group("Every command that takes a model", &|commands| commands.len() == COMMANDS.len(), false);
-    group("Several commands", &|commands| (2..COMMANDS.len()).contains(&commands.len()), true);
-    for (index, name) in COMMANDS.into_iter().enumerate() {
-        group(&called(name), &|commands| commands == [index], false);
     }
     compare_part("docs/reference/options.md", text.trim_end());
 }
