@@ -115,7 +115,7 @@ fn help_says_what_can_be_asked() {
     let all = place.cellc(["--help"]).succeeded().stdout;
     let mut groups: Vec<&str> = Vec::new();
     for (at, _) in all.match_indices(":\n  ") {
-        groups.extend(all[..at].lines().last());
+        groups.extend(all[..at].lines().last().filter(|line| !line.starts_with(' ')));
     }
     let first = ["Commands", "Arguments", "Options", "Output", "Model and shapes", "Machine", "Precision", "State"];
     assert_eq!(groups[..8], first, "{all}");
@@ -1357,10 +1357,7 @@ fn check_says_what_integers_lose() {
     let files =
         place.cellc(arguments!["check", model("gru_cell_lbr1"), "--emit=c", "--precision=int8", "--inputs", folder]);
     let files = &files.succeeded().stdout;
-    assert!(
-        files.contains("inputs from") && line(files, "rms error")[0] > 1e-4 && files.contains("    h of"),
-        "{files}"
-    );
+    assert!(files.contains("inputs from") && line(files, "rms error")[0] > 1e-4, "{files}");
 }
 
 #[test]
