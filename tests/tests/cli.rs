@@ -117,7 +117,7 @@ fn help_says_what_can_be_asked() {
     for (at, _) in all.match_indices(":\n  ") {
         groups.extend(all[..at].lines().last().filter(|line| !line.starts_with(' ')));
     }
-    let first = ["Commands", "Arguments", "Options", "Output", "Model and shapes", "Machine", "Precision", "State"];
+    let first = ["Commands", "Arguments", "Options", "Output", "State", "Model and shapes", "Machine", "Precision"];
     assert_eq!(groups[..8], first, "{all}");
     assert_eq!(groups[8], "For developers of cellc", "{all}");
     let at = all.find("\nMachine:").expect("a group");

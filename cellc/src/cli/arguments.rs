@@ -359,6 +359,9 @@ pub(crate) struct CompileArguments {
     pub(crate) emit: Option<Emit>,
 
     #[command(flatten)]
+    state: StateArguments,
+
+    #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// The name of the type and the function [default: the output file's, else the model's]
@@ -399,9 +402,6 @@ pub(crate) struct CompileArguments {
         hide_short_help = true
     )]
     range: Range,
-
-    #[command(flatten)]
-    state: StateArguments,
 }
 
 #[derive(Debug, Args)]
@@ -436,10 +436,10 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    state: StateArguments,
 
     #[command(flatten)]
-    state: StateArguments,
+    pub(crate) model: ModelArguments,
 
     /// The seed of the random inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -487,10 +487,10 @@ pub(crate) struct CheckArguments {
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    state: StateArguments,
 
     #[command(flatten)]
-    state: StateArguments,
+    pub(crate) model: ModelArguments,
 
     /// The instruction set whose kernels to show [default: the best of the target]
     #[arg(long, value_name = "NAME", value_parser = isa_names(), hide_possible_values = true)]
@@ -514,10 +514,10 @@ pub(crate) struct InspectArguments {
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
     #[command(flatten)]
-    pub(crate) model: ModelArguments,
+    state: StateArguments,
 
     #[command(flatten)]
-    state: StateArguments,
+    pub(crate) model: ModelArguments,
 
     /// The language to generate [default: both]
     #[arg(long, value_name = "LANGUAGE", value_enum)]
