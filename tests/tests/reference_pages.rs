@@ -131,7 +131,14 @@ pub(crate) fn entries(help: &str) -> Vec<Entry> {
                     let _ = write!(entry.text, " `{value}`: {};", what.trim());
                 }
                 None => {
-                    let between = if entry.text.is_empty() { "" } else { " " };
+                    // a paragraph behind the summary, which has no full stop
+                    let is_next = !entry.text.is_empty() && !text.starts_with('[');
+                    let is_open = is_next && !entry.text.ends_with(['.', ':']);
+                    let between = match (entry.text.is_empty(), is_open) {
+                        (true, _) => "",
+                        (_, true) => ". ",
+                        (_, false) => " ",
+                    };
                     let _ = write!(entry.text, "{between}{}", text.replace("<", "\\<"));
                 }
             }
@@ -168,9 +175,11 @@ fn options() {
             groups.push(&entry.heading);
         }
     }
+    // options without a heading of their own are those of single commands
+    groups.sort_by_key(|group| *group == "Options");
     let mut text = String::new();
     for group in groups {
-        let _ = writeln!(text, "## {group}\n");
+        let _ = writeln!(text, "## {}\n", if group == "Options" { "Other options" } else { group });
         for (entry, commands) in listed.iter().filter(|(entry, _)| entry.heading == group) {
             let names: Vec<String> = commands.iter().map(|&command| called(COMMANDS[command])).collect();
             let is_common = commands.len() == COMMANDS.len();
