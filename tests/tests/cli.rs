@@ -224,7 +224,16 @@ fn words_of_other_tools_are_understood() {
     // a model of such a name is read
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam"), place.path("info")).unwrap();
     place.cellc(["info", "-o", "amp.c"]).succeeded();
-    place.cellc(["check", "info", "--precision", "all"]).failed(2, &["cellc check MODEL --arithmetic all"]);
+    for (old, new) in [
+        (&["--weight-format", "bf16-pair"][..], "--precision bf16"),
+        (&["--weight-format=int8"], "--precision int8x16"),
+        (&["--arithmetic", "int16"], "--precision int16"),
+        (&["--arithmetic-of=a=int8"], "--precision-of a=int8"),
+        (&["--plan", "fuse=off"], "--tune fuse=off"),
+        (&["--flush-denormals"], "denormals are flushed"),
+    ] {
+        place.cellc([&["info", "-o", "amp.c"], old].concat()).failed(2, &[new]);
+    }
     for limit in ["-1", "-1e-4", "nan", "much"] {
         place.cellc(["check", "info", "--max-error", limit]).failed(2, &["a number from 0 is needed"]);
     }
@@ -540,7 +549,7 @@ fn a_file_that_cellc_did_not_write_stays() {
     refused("mine.c.weights.bin", arguments![gru, "-o", "mine.c", "--weights-as", "file"]);
     // weights that cellc wrote, of a source that is gone, are replaced
     let with_weights = arguments![gru, "-o", "net.c", "--weights-as", "file"];
-    let again = arguments![gru, "-o", "net.c", "--weights-as", "file", "--weight-format", "f16"];
+    let again = arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", "f16"];
     for arguments in [&with_weights, &again] {
         place.cellc(arguments).succeeded();
         fs::remove_file(place.path("net.c")).unwrap();

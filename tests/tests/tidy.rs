@@ -358,3 +358,16 @@ fn every_rule_can_fail() {
         assert!(!forbidden(&planted("cellc/src/lower/mod.rs", text)).is_empty(), "{text}");
     }
 }
+
+/// Snapshots are of parts of files, so that a reviewer reads a change of one.
+#[test]
+fn snapshots_are_short() {
+    const LINES: usize = 150;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let all: Vec<_> = fs::read_dir(folder).expect("snapshots").map(|entry| entry.expect("a file").path()).collect();
+    assert!(all.len() > 10);
+    for path in all {
+        let lines = fs::read_to_string(&path).expect("text").lines().count();
+        assert!(lines <= LINES, "{} has {lines} lines", path.display());
+    }
+}
