@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits how many instructions each kind of work takes to what an emulator counted.
 
-    CELLC_BLESS=1 cargo test -p cellc-tests --test all -- --include-ignored instructions::the_corpus
+    CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all -- --include-ignored instructions::the_corpus
     tests/machines/fit.py FILE...
 
 A FILE is the work-MACHINE.txt of a machine, which the test writes into cargo's folder for what tests write (tmp below the target folder); that of

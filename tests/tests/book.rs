@@ -115,11 +115,13 @@ fn programs_of_the_quick_start() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn programs_of_streaming() {
     programs_print("docs/streaming.md", 1);
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn programs_of_the_generated_file() {
     programs_print("docs/generated-file.md", 2);
 }
@@ -161,6 +163,7 @@ fn commands_run() {
 
 /// The files in the walk through a service are those of the example.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_walk_through_a_service_shows_the_example() {
     let blocks = blocks("docs/walk-service.md");
     for name in ["build.rs", "src/main.rs"] {
@@ -171,6 +174,7 @@ fn the_walk_through_a_service_shows_the_example() {
 
 /// The example of the walk answers as the page says: each client has a state of its own.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_service_answers() {
     let mut service = Command::new(command::built("example-service"));
     let mut service = service.arg("127.0.0.1:0").stdout(Stdio::piped()).spawn().expect("the service starts");
@@ -195,6 +199,7 @@ fn the_service_answers() {
 
 /// The program in the walk through a plug-in prints what the page says, except for the instruction sets.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_walk_through_a_plugin_prints_what_it_promises() {
     if !has("cc") || !has("c++") {
         return;

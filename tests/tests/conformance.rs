@@ -332,11 +332,13 @@ fn generated_rust(half: usize) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
     generated_rust(0);
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_of_the_other_half_is_too() {
     generated_rust(1);
 }
@@ -362,11 +364,13 @@ fn generated_c(half: usize, level: &str) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_c_is_the_interpreter_bit_for_bit() {
     generated_c(0, "-O2");
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_c_of_the_other_half_is_too() {
     generated_c(1, "-Os");
 }

@@ -194,6 +194,7 @@ fn a_hundred_thousand_layers_are_refused_by_name() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn compilers_take_what_is_written_for_ten_thousand_layers() {
     let subject = in_small_thread(|| {
         let file = chain(&[1, 20], DEEP, |file, x, i| match i % 4 {

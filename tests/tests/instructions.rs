@@ -27,7 +27,7 @@ use cellc_tests::skipped::has;
 const KEPT: Kept = Kept {
     file: "instructions.txt",
     about: "instructions of a step on AVX2: rustc, workload, count",
-    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test all instructions",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions",
 };
 
 /// The steps of the shorter run; the longer one makes twice as many. Even, since some kernels alternate between two orders.
@@ -271,7 +271,7 @@ const COUNTED: [&Machine; 3] = [&CORTEX_M4F, &CORTEX_M55, &AARCH64];
 const KEPT_OF_MACHINES: Kept = Kept {
     file: "instructions_machines.txt",
     about: "gcc -O2; machine, model and instructions of a step, bytes of code, of the largest frame, of all frames of a step; count",
-    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test all instructions",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions",
 };
 
 /// The models that are counted on other machines.
@@ -379,7 +379,7 @@ fn estimated_machines() -> impl Iterator<Item = &'static Machine> {
 const KEPT_OF_CORPUS: Kept = Kept {
     file: "instructions_corpus.txt",
     about: "gcc -O2; machine and model, instructions of a step; count",
-    update: "CELLC_BLESS=1 cargo test -p cellc-tests --test all instructions -- --include-ignored",
+    update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions -- --include-ignored",
 };
 
 /// By how much an estimate may differ from what is counted, in hundredths.

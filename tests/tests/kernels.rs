@@ -60,6 +60,7 @@ fn unrolled_cells() -> Vec<Subject> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn unrolled_loops_give_the_same_bits() {
     let subjects = unrolled_cells();
     let isas = driver::isas();
@@ -180,6 +181,7 @@ fn a_convolution_over_planes_adds_its_bias() {
 
 /// Vectors that a model cannot fill to a half are the last choice.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn a_small_model_runs_with_short_vectors() {
     let detected = |file: ModelFile| {
         let text = in_rust(file);

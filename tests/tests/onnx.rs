@@ -97,6 +97,7 @@ fn subjects() -> Vec<Subject> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_c_is_the_interpreter_bit_for_bit() {
     let (mut subjects, isas) = (subjects(), driver::isas());
     subjects.retain(|subject| {
@@ -131,6 +132,7 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
 
 /// What comes with ONNX alone: peepholes and lengths of sequences, f = 1 - i, activations by direction.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
     let only = [
         "emb_bilstm_ts17",
@@ -157,6 +159,7 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
 
 /// Sums of one column in two rows of a batch at a time, in integers, which LLVM took for others.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
     let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
     let options = Options { precision: Some(cellc::Precision::Int8), ..Options::default() };
@@ -168,6 +171,7 @@ fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
 
 /// Sums of one column in two rows of a batch at a time, which LLVM took for others.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
     let mut subjects = subjects();
     subjects.retain(|subject| subject.name.starts_with("qdq_"));

@@ -1,7 +1,7 @@
 //! Models drawn at random: the reference bounds the interpreter, and generated Rust and C are the interpreter bit for bit.
 //!
 //! What is drawn is the same in every run. A longer run by hand:
-//! `CELLC_MODELS=20000 CELLC_SEED=7 cargo test --release -p cellc-tests --test all random_models`, for other models
+//! `CELLC_MODELS=20000 CELLC_SEED=7 cargo test --release -p cellc-tests --features full --test all random_models`, for other models
 //! another number; `CELLC_COMPILED=300` for more models in generated code. The k-th model of a run is called `random_k`:
 //! `CELLC_ONLY=k` with the same seed tries it alone, and prints its recipe. What the first test finds is shrunk.
 

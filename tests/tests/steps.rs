@@ -133,6 +133,7 @@ fn expected(steps: usize) -> Vec<u32> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn slices_in_pieces_give_the_bits_of_all_at_once_in_rust() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-rust");
     let one = subject("stepwise", None);
@@ -165,6 +166,7 @@ fn slices_in_pieces_give_the_bits_of_all_at_once_in_rust() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-c");
     let one = subject("stepwise", None);
@@ -571,6 +573,7 @@ fn lstm_with_states() -> Subject {
 
 /// States that are outputs too stay where a step wrote them: whatever the number of steps, the struct and the outputs hold them at the end.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn states_that_are_outputs_take_turns_in_rust() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-states-rust");
     driver::write_files(&folder, &[lstm_with_states()], Language::Rust);
@@ -604,6 +607,7 @@ fn states_that_are_outputs_take_turns_in_rust() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn states_that_are_outputs_take_turns_in_c() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("steps-states-c");
     driver::write_files(&folder, &[lstm_with_states()], Language::C);

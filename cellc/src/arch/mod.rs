@@ -166,7 +166,7 @@ pub struct Isa {
     pub by_lane: &'static [ByLane],
     /// Whether it is elements of 16 bits that multiply bytes of weights, two of a word at a time. One lane only.
     pub wide_elements: bool,
-    /// How many rows of elements it multiplies by tiles of as many [`TILE_WORDS`] and columns of weights, at most; 0: it has no tiles.
+    /// How many rows of elements it multiplies by tiles of as many `TILE_WORDS` and columns of weights, at most; 0: it has no tiles.
     pub tile_rows: usize,
     /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
     /// this one is, that one would be too.
