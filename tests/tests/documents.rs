@@ -37,6 +37,7 @@ fn documents_speak_of_options_that_exist() {
         "--release",
         "--path",
         "--workspace",
+        "--features",
         "--lib",
         "--test",
         "--only",
