@@ -201,9 +201,9 @@ pub(crate) struct ModelArguments {
 
     /// The shape of an input with open sizes; 'x=1,?,16' leaves the number of steps open
     ///
-    /// x=1,100,16 is a whole sequence of 100 steps. With a question mark for the number of steps, as in
-    /// 'x=1,?,16', or 'x=?,1,16' where steps come first, generated code continues from the state of the
-    /// call before; cellc run computes each call as a sequence that starts from the initial state.
+    /// x=1,100,16 is a whole sequence of 100 steps. 'x=1,?,16' leaves the number of steps open, and so does
+    /// 'x=?,1,16' where steps come first: generated code continues from the state of the call before. cellc
+    /// run starts every call from the initial state.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -213,7 +213,7 @@ pub(crate) struct ModelArguments {
 
     /// The most iterations of a loop that ends by a condition of the model
     ///
-    /// Outputs have room for so many iterations.
+    /// Outputs have room for N iterations.
     #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL, hide_short_help = true)]
     max_steps: Option<usize>,
 
@@ -252,7 +252,7 @@ pub(crate) struct ModelArguments {
     )]
     threads: u8,
 
-    /// How far to unroll loops: none makes the smallest code, full no loops at all
+    /// How far to unroll loops: none makes the smallest code, full leaves no loops
     ///
     /// auto unrolls where that saves time. full is for up to 8192 multiply-adds, and can cost rustc minutes.
     #[arg(
@@ -267,10 +267,10 @@ pub(crate) struct ModelArguments {
 
     /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
     ///
-    /// f16 and bf16 store weights in 16 bits and multiply them in f32. The integers round weights with a
-    /// scale for each row, and x and h with a scale at every step. The error bound in the header includes
-    /// the loss. Weights of quantised models that 8 bits hold exactly are stored in 8 bits unless a
-    /// precision is given. With cellc check, all compares f32 and the integers.
+    /// f16 and bf16 store weights in 16 bits and multiply them in f32. int16, int8x16 and int8 round weights,
+    /// with a scale for each row. At every step they round x and h, too, with a new scale. The error bound in
+    /// the header includes the loss. Without this option, weights of quantised models are stored in 8 bits
+    /// where that is exact. cellc check --precision all compares f32 and the integers.
     #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
     precision: Option<PrecisionArgument>,
 
@@ -335,9 +335,9 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// An input that is a state, and the output that is its next value [default: found]
+    /// The input of a state and the output with its next value [default: all that cellc finds]
     ///
-    /// By default, pairs that the model shows for forward cells and sequences are states.
+    /// cellc finds a state of forward cells and sequences if the model has it as input and output.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
@@ -376,11 +376,13 @@ pub(crate) struct CompileArguments {
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) runtime: bool,
 
-    /// Write the header of the table of functions that all models share, and the table (C only)
+    /// The header to write for the table of functions that all models share (C only)
+    ///
+    /// Generated C then contains the table of the model.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
 
-    /// The instruction sets besides the one of every machine of the target [default: all]
+    /// Instruction sets to add to the one that all machines of the target have [default: all]
     #[arg(
         long,
         value_name = "LIST",
