@@ -124,7 +124,7 @@ pub enum WeightsAs {
     File,
 }
 
-/// What matrices are stored and multiplied in: those of cells, dense layers and convolutions. Biases, peepholes, activations
+/// What matrices are stored and multiplied in: those of cells, dense layers and, for integers, depthwise convolutions. Biases, peepholes, activations
 /// and states stay f32.
 ///
 /// f16 and bf16 store weights that are known when compiling; products and sums are f32. The integers store rows of weights
@@ -197,7 +197,7 @@ impl Precision {
 }
 
 /// The format of a packed matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WeightFormat {
     /// IEEE binary32.
     #[default]
@@ -270,10 +270,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// Every arithmetic.
-    pub const ALL: [Self; 4] = [Self::F32, Self::Int8, Self::Int8x16, Self::Int16];
-
-    /// What it is called on the command line and in macros.
+    /// The name in messages and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -457,8 +454,16 @@ impl Products {
         precision_of((self.all, &self.own), layer).arithmetic()
     }
 
+    /// The format of a layer's matrices as its products see them, without what a quantised model holds.
+    pub(crate) fn multiplied(&self, layer: &str) -> WeightFormat {
+        self.of(layer).stored(self.storage(layer))
+    }
+
     /// The format that a layer's precision has for f32 products.
     pub(crate) fn storage(&self, layer: &str) -> WeightFormat {
+        if self.only.as_ref().is_some_and(|only| only != layer) {
+            return WeightFormat::F32;
+        }
         precision_of((self.all, &self.own), layer).storage()
     }
 

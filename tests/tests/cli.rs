@@ -228,7 +228,9 @@ fn words_of_other_tools_are_understood() {
         (&["--weight-format", "bf16-pair"][..], "--precision bf16"),
         (&["--weight-format=int8"], "--precision int8x16"),
         (&["--arithmetic", "int16"], "--precision int16"),
-        (&["--arithmetic-of=a=int8"], "--precision-of a=int8"),
+        (&["--arithmetic_of=a=int8"], "--precision-of a=int8"),
+        (&["--arithmetic-of", "gru.h=int8"], "--precision-of LAYER=PRECISION"),
+        (&["--arithmetic-of", "my layer=int8"], "--precision-of 'my layer=int8'"),
         (&["--plan", "fuse=off"], "--tune fuse=off"),
         (&["--flush-denormals"], "denormals are flushed"),
     ] {
@@ -1600,7 +1602,7 @@ fn what_an_option_does_not_suit_is_said_at_its_layer() {
     };
     for (case, option, layer) in [
         ("gru_seq_fwd", "--threads=2", "type=\"GRUSequence\""),
-        ("gru_cell_params", "--precision=f16", "name=\"W\" type=\"Parameter\""),
+        ("gru_cell_params", "--precision=f16", "type=\"GRUCell\""),
     ] {
         let done = place.cellc(arguments![model(case), option, "-o", "out.rs"]);
         done.failed(1, &[&format!("model.xml:{}:", line(case, layer))]);

@@ -10,7 +10,7 @@ use cellc::internals::model::Parameter;
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::internals::report::Report;
-use cellc::{Language, Options, Precision};
+use cellc::{Language, Options, Precision, State};
 use cellc_tests::agreement::{Compared, exact};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
@@ -340,7 +340,55 @@ fn halves_are_refused_for_weights_of_run_time() {
             Ok(_) => assert!(!refused),
             Err(problems) => {
                 let said = problems.to_string();
-                assert!(refused && said.contains("f16 for weights that are given at run time"), "{said}");
+                assert!(
+                    refused && said.contains("f16 for \"cell\" in a model with weights that are given at run time"),
+                    "{said}"
+                );
+            }
+        }
+    }
+}
+
+/// Halves are refused for every layer of a model with weights that are given at run time, also for a layer whose weights are constants.
+#[test]
+fn halves_are_refused_beside_weights_of_run_time() {
+    let mut file = ModelFile::default();
+    let [x, h] = [file.parameter("x", &[1, 3]), file.parameter("h", &[1, 4])];
+    let [w, r, b] =
+        [("w", vec![12, 3]), ("r", vec![12, 4]), ("b", vec![12])].map(|(name, shape)| file.parameter(name, &shape));
+    let next = file.cell("cell", "GRUCell", "", &[&x, &h, &w, &r, &b]);
+    let matrix = file.constant(&[4, 4], Stored::F32, (0..16).map(|k| k as f32 / 7.0));
+    let y = file.named(
+        "MatMul",
+        "opset1",
+        "transpose_a=\"false\" transpose_b=\"true\"",
+        &[&next, &matrix],
+        &[("y", &[1, 4])],
+    );
+    file.result(&y[0]);
+    for (precision, is_refused) in [(Precision::Bf16, true), (Precision::F16, true), (Precision::Int16, false)] {
+        let options = Options { precision: Some(precision), state: State::None, ..Options::default() };
+        let text = file.text();
+        let read = random::accepted("beside", text.as_bytes(), file.weights.clone(), options, 1);
+        assert_eq!(read.is_err(), is_refused, "{precision:?}");
+        if let Err(problems) = read {
+            assert!(problems.to_string().contains("in a model with weights that are given at run time"), "{problems}");
+        }
+    }
+}
+
+/// A layer of a quantised model that is named has the precision that is asked for.
+#[test]
+fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
+    let layer = "cell".to_owned();
+    for (precision, format) in [(Precision::F32, "f32"), (Precision::F16, "f16"), (Precision::Bf16, "bf16")] {
+        let options = Options { precision_of: vec![(layer.clone(), precision)], ..Options::default() };
+        for subject in quantised("int8_layers", &options) {
+            let plan = &subject.compilation.plan;
+            let formats: Vec<_> = plan.products.iter().map(|product| product.product.format.name()).collect();
+            assert!(formats.contains(&format), "{formats:?}");
+            for call in &subject.calls {
+                as_asked(&subject, 0, call);
             }
         }
     }

@@ -840,10 +840,7 @@ impl ModelArguments {
         match self.precision {
             None => vec![None],
             Some(PrecisionArgument::One(precision)) => vec![Some(precision)],
-            // the default keeps integers of a quantised model
-            Some(PrecisionArgument::All) => {
-                COMPARED.map(|precision| Some(precision).filter(|precision| *precision != Precision::F32)).to_vec()
-            }
+            Some(PrecisionArgument::All) => COMPARED.map(Some).to_vec(),
         }
     }
 

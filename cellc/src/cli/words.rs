@@ -3,6 +3,8 @@
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::diagnostic::in_shell;
+
 use super::arguments::CommandLine;
 use super::synonyms::meant;
 
@@ -33,11 +35,24 @@ fn renamed(name: &str, words: &[String]) -> Option<String> {
         return Some(format!("--{name} is gone: without --keep-denormals, denormals are flushed"));
     }
     let option = format!("--{name}");
-    let at = words.iter().position(|word| *word == option || word.starts_with(&format!("{option}=")))?;
+    let given = |word: &String| {
+        let word = word.split('=').next().unwrap_or_default().replace('_', "-");
+        word == option
+    };
+    let at = words.iter().position(given)?;
     let value = match words[at].split_once('=') {
         Some((_, value)) => Some(value),
-        None => words.get(at + 1).map(String::as_str),
+        None => words.get(at + 1).map(String::as_str).filter(|word| !word.starts_with('-')),
     };
+    let of_gate = |value: &str| {
+        value.rsplit_once('=').is_some_and(|(layer, _)| {
+            let gate = layer.rsplit_once('.').map_or("", |(_, gate)| gate);
+            ["z", "r", "h", "f", "i", "c", "o"].contains(&gate)
+        })
+    };
+    if name == "arithmetic-of" && value.is_some_and(of_gate) {
+        return Some(format!("{option} of a gate is gone: --{new} LAYER=PRECISION chooses for a whole layer"));
+    }
     let value = match (name, value) {
         ("weight-format", Some("bf16-pair")) => Some("bf16"),
         ("weight-format", Some("int8")) => {
@@ -47,7 +62,8 @@ fn renamed(name: &str, words: &[String]) -> Option<String> {
         }
         (_, value) => value,
     };
-    Some(format!("{option} is called --{new}: --{new} {}", value.unwrap_or("...")))
+    let value = value.map_or("...".to_owned(), in_shell);
+    Some(format!("{option} is called --{new}: --{new} {value}"))
 }
 
 /// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
@@ -89,8 +105,9 @@ pub(super) fn named(mut error: clap::Error) -> clap::Error {
 /// has it.
 fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     let name = option.trim_start_matches('-').split('=').next().unwrap_or_default();
+    let spelled = name.replace('_', "-");
     let words: Vec<String> = std::env::args().collect();
-    if let Some(message) = renamed(name, &words) {
+    if let Some(message) = renamed(&spelled, &words) {
         return Some(format!("unexpected argument '{option}': {message}"));
     }
     let is_long = option.starts_with("--");

@@ -270,10 +270,17 @@ const LEAST_WHOLE: usize = 256;
 
 /// The layers that multiply what a quantised model's are: in which matrices are stored in 8 bits because these hold them exactly, and how many weights that are; in which x is
 /// multiples of a scale of the model's, and, if rows of weights are multiples, too, how many weights those are: both are multiplied as integers. The first are whole numbers; or,
-/// of a model that has constants of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a format is given.
+/// of a model that has constants of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a precision is given, and in f32 beside weights that are given at run time.
 pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, [usize; 2]) {
     let nodes = model.all_nodes();
-    let is_given = options.precision.is_some_and(|given| given.arithmetic() == Arithmetic::F32);
+    if model.parameters.iter().any(|parameter| parameter.weight) {
+        // packing at run time knows f32 and integers with scales of its own
+        return (Vec::new(), [0; 2]);
+    }
+    let is_given = |layer: &str| {
+        let own = options.precision_of.iter().find(|(name, _)| name == layer).map(|(_, precision)| *precision);
+        own.or(options.precision).is_some_and(|given| given.arithmetic() == Arithmetic::F32)
+    };
     let at_run_time = |layer: &str| {
         nodes.iter().filter(|node| node.name == layer).any(|node| {
             let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
@@ -292,7 +299,7 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     layers.dedup();
     layers.retain(|layer| !at_run_time(layer));
     let of_layer = |layer: &str| all.iter().filter(move |matrix| matrix.of == layer).collect::<Vec<_>>();
-    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of) == Arithmetic::F32 && !is_given;
+    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of) == Arithmetic::F32 && !is_given(matrix.of);
     let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
     let is_whole = |layer: &str| {
         let is_whole = |of: &&Matrix<'_>| in_f32(of) && of.elements().all(|k| in_8_bits(of.tensor.get_f32(k)));

@@ -13,7 +13,7 @@ use crate::model::{
     BiasPart, CellKind, ElementType, Integers, LedgerEntry, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode,
     ValidOp, WeightLayout, WeightSource,
 };
-use crate::options::{Accuracy, Arithmetic, Language, Options, Vector};
+use crate::options::{Accuracy, Arithmetic, Language, Options, Vector, WeightFormat};
 use crate::plan::Plan;
 use crate::summary::{denormals, escape, title};
 pub use bounds::Bounds;
@@ -174,29 +174,27 @@ fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
 
 /// How matrices are multiplied, unless all are in f32; where that differs from layer to layer, which.
 pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
-    let mut layers: Vec<(Arithmetic, Vec<String>)> = Vec::new();
+    let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     let products = options.products();
-    for node in model.all_nodes() {
-        if products.own_format(&node.name).is_some() {
-            continue;
-        }
-        if !node.op.has_precision() {
-            continue;
-        }
-        let (arithmetic, name) = (products.of(&node.name), format!("\"{}\"", escape(&node.name)));
-        match layers.iter_mut().find(|(other, _)| *other == arithmetic) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => layers.push((arithmetic, vec![name])),
+    let has_own = |node: &&ValidNode| node.op.has_precision() && products.own_format(&node.name).is_none();
+    for node in model.all_nodes().into_iter().filter(has_own) {
+        let (format, arithmetic) = (products.storage(&node.name), products.of(&node.name));
+        let name = format!("\"{}\"", escape(&node.name));
+        match layers.iter_mut().find(|(other, of, _)| (*other, *of) == (format, arithmetic)) {
+            Some((.., names)) if names.contains(&name) => {}
+            Some((.., names)) => names.push(name),
+            None => layers.push((format, arithmetic, vec![name])),
         }
     }
     let mut lines = Vec::new();
     if layers.len() > 1 {
-        let each =
-            |(arithmetic, names): &(Arithmetic, Vec<String>)| format!("{} in {}", names.join(", "), arithmetic.name());
+        let each = |(format, arithmetic, names): &(WeightFormat, Arithmetic, Vec<String>)| {
+            let precision = if *arithmetic == Arithmetic::F32 { format.name() } else { arithmetic.name() };
+            format!("{} in {precision}", names.join(", "))
+        };
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
-    lines.extend(layers.iter().filter_map(|(arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
+    lines.extend(layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
     let in_windows = |node: &&ValidNode| match &node.op {
         ValidOp::Convolve(of) => of.is_depthwise() && options.arithmetic_in(&node.name) != Arithmetic::F32,
         _ => false,
@@ -209,7 +207,7 @@ pub(crate) fn integers(model: &ValidModel, options: &Options) -> Vec<String> {
         lines.push(format!("Layers that stay f32: {}.", reasons.join("; ")));
     }
     let packed = model.parameters.iter().any(|parameter| parameter.weight);
-    if packed && layers.iter().any(|(arithmetic, _)| *arithmetic != Arithmetic::F32) {
+    if packed && layers.iter().any(|(_, arithmetic, _)| *arithmetic != Arithmetic::F32) {
         lines.push(ROUNDED_ROWS.to_owned());
     }
     for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {

@@ -4,26 +4,26 @@ use std::collections::BTreeMap;
 
 use super::Multiplied;
 use crate::evaluate::MatrixRow;
-use crate::options::Arithmetic;
+use crate::options::{Arithmetic, WeightFormat};
 
 /// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a matrix.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// By arithmetic and place.
-    rows: BTreeMap<(Arithmetic, (usize, usize)), Multiplied>,
+    /// By format and place.
+    rows: BTreeMap<(WeightFormat, (usize, usize)), Multiplied>,
     last: Option<(Arithmetic, Vec<f64>, Multiplied)>,
 }
 
 impl Memory {
-    /// A row of the model's constants, as the first arithmetic has it, with that vector, as the second one. One memory serves one model.
+    /// The product of a row of the model's constants in a format with a vector in an arithmetic. One memory serves one model.
     pub(super) fn row(
         &mut self,
-        [products, of_vector]: [Arithmetic; 2],
+        (format, of_vector): (WeightFormat, Arithmetic),
         place: (usize, usize),
         row: MatrixRow<'_>,
         values: &[f64],
     ) -> f64 {
-        let row = self.rows.entry((products, place)).or_insert_with(|| Multiplied::row(products, row.weights()));
+        let row = self.rows.entry((format, place)).or_insert_with(|| Multiplied::row(format, row.weights()));
         // a vector with a NaN equals none, and is made anew
         if !self.last.as_ref().is_some_and(|(its, last, _)| *its == of_vector && last == values) {
             self.last = Some((of_vector, values.to_vec(), Multiplied::vector(of_vector, values)));

@@ -104,9 +104,9 @@ impl Arithmetic for Float64<'_> {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let products = self.products.of(row.layer);
+        let format = self.products.multiplied(row.layer);
         let in_memory = self.memory.is_some() && row.place().is_some();
-        Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(products, row.weights())) }
+        Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(format, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
@@ -116,7 +116,9 @@ impl Arithmetic for Float64<'_> {
         let of_vector = if own { options::Arithmetic::F32 } else { products };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
-            (None, Some(memory), Some(place)) => memory.borrow_mut().row([products, of_vector], place, *row, values),
+            (None, Some(memory), Some(place)) => {
+                memory.borrow_mut().row((self.products.multiplied(row.layer), of_vector), place, *row, values)
+            }
             (None, ..) => unreachable!("reference: a row is encoded, or in the memory"),
         }
     }
@@ -222,13 +224,13 @@ struct Multiplied {
 }
 
 impl Multiplied {
-    /// A row of a matrix.
-    fn row(arithmetic: options::Arithmetic, weights: impl Iterator<Item = f64>) -> Self {
-        if arithmetic == options::Arithmetic::F32 {
+    /// A row of a matrix in a format.
+    fn row(format: WeightFormat, weights: impl Iterator<Item = f64>) -> Self {
+        if format == WeightFormat::F32 {
             return Self { numbers: weights.collect(), scale: 1.0 };
         }
         let row: Vec<_> = weights.map(|w| w as f32).collect();
-        let Stored { values, scale } = Stored::new(arithmetic.stored(WeightFormat::F32), &row);
+        let Stored { values, scale } = Stored::new(format, &row);
         Self { numbers: values.into_iter().map(f64::from).collect(), scale: f64::from(scale.unwrap_or(1.0)) }
     }
 

@@ -152,10 +152,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
 /// The kernels that multiply with matrices: the names of the layers that do so, and what they cost.
 fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec<(Vec<String>, ArithmeticCost)> {
     let (model, given) = (&compilation.model, &compilation.options);
-    // where the model is stored as f16 or bf16, its f32 products are of these weights
-    let stored = given.precision.filter(|given| precision == Precision::F32 && given.arithmetic() == Arithmetic::F32);
-    let precision = stored.or(Some(precision).filter(|precision| *precision != Precision::F32));
-    let options = Options { precision, precision_of: Vec::new(), ..given.clone() };
+    let options = Options { precision: Some(precision), precision_of: Vec::new(), ..given.clone() };
     let plan = plan(model, &options);
     let program = compile::program(model, &plan);
     // a file that multiplies no integers has no body for what only they use: its machines run what that extends

@@ -345,7 +345,6 @@ impl<'a> Validation<'a> {
         self.threads();
         self.common_interface();
         self.language_alone();
-        self.choices();
     }
 
     /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.

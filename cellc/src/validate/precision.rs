@@ -5,20 +5,31 @@ use std::collections::BTreeSet;
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::encoding::{matrices, whole};
-use crate::model::{ValidNode, ValidOp, WeightSource};
+use crate::model::{ValidNode, ValidOp};
 use crate::options::{Arithmetic, Precision, WeightFormat};
 
 impl Validation<'_> {
-    /// Refuses weights that are known at run time only, unless they are packed as integers, and those that the format cannot hold.
+    /// Refuses halves in a model with weights that are given at run time, and weights that a format cannot hold.
     pub(super) fn precision(&mut self) {
         self.named_layers();
         let mut problems = Vec::new();
-        let inputs = self.valid.parameters.iter().zip(&self.model.parameters).enumerate();
-        for (i, (parameter, &node)) in inputs.filter(|(_, (parameter, _))| parameter.weight) {
-            let Some(format) = self.stored_of(WeightSource::Parameter(i)) else { continue };
-            let found = format!("{format} for weights that are given at run time, as {:?} is", parameter.names[0]);
-            let problem = self.at_layer(Some(&self.model.nodes[node]), found).valid("f32");
-            problems.push(problem.help("leave the option out, or make the weights constants of the model"));
+        if let Some(parameter) = self.valid.parameters.iter().find(|parameter| parameter.weight) {
+            let name = parameter.names.first().map_or("an input".to_owned(), |name| quoted(name));
+            let mut layers: Vec<_> = self.valid.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
+            layers.dedup_by(|a, b| a.name == b.name);
+            for node in layers {
+                let format = self.options.stored(&node.name);
+                if format == WeightFormat::F32 || format.is_of_integers() {
+                    continue;
+                }
+                let found = format!(
+                    "{} for {} in a model with weights that are given at run time, as {name} is",
+                    format.name(),
+                    quoted(&node.name)
+                );
+                let problem = self.at_layer(self.layer_named(&node.name), found).valid("f32, int16, int8x16 or int8");
+                problems.push(problem.help("choose one of these, or make the weights constants of the model"));
+            }
         }
         let mut refused = BTreeSet::new();
         for matrix in matrices(&self.valid) {
@@ -36,7 +47,7 @@ impl Validation<'_> {
                 let problem = self.at_layer(self.layer_named(matrix.of), found);
                 problems.push(match format {
                     WeightFormat::F16 => {
-                        problem.valid("-65504 to 65504").help("the other formats have the range of f32")
+                        problem.valid("-65504 to 65504").help("the other precisions have the range of f32")
                     }
                     _ => problem.valid("finite numbers").help("leave the option out, or correct the model"),
                 });
@@ -80,24 +91,8 @@ impl Validation<'_> {
         match (self.options.arithmetic_in(layer), self.options.stored(layer)) {
             (_, WeightFormat::F32) => None,
             (Arithmetic::F32, format) => Some(format.name().to_owned()),
-            (arithmetic, _) => Some(format!("{} arithmetic", arithmetic.name())),
+            (arithmetic, _) => Some(arithmetic.name().to_owned()),
         }
-    }
-
-    /// In which format the first layer that reads the weights stores them that packing does not know: f32 and integers that are multiplied it does.
-    fn stored_of(&self, weights: WeightSource) -> Option<String> {
-        self.valid.all_nodes().into_iter().find_map(|node| {
-            let reads = match &node.op {
-                ValidOp::Cell(cell) => {
-                    [cell.w, cell.r].contains(&weights) || cell.b.contains(&weights) || cell.p == Some(weights)
-                }
-                ValidOp::Dense(dense) => dense.w == weights,
-                _ => false,
-            };
-            let format = self.options.stored(&node.name);
-            let is_refused = format != WeightFormat::F32 && !format.is_of_integers();
-            (reads && is_refused).then(|| format.name().to_owned())
-        })
     }
 
     /// Where weights are given at run time, depthwise convolutions stay f32.
@@ -143,10 +138,13 @@ impl Validation<'_> {
         let wording = &self.options.wording;
         let option = wording.of(Setting::Key { name: "precision_of", in_files: "precision_of" });
         let mut problems = Vec::new();
-        let has_integers = self.options.precision.is_some_and(|given| given.arithmetic() != Arithmetic::F32);
-        if has_integers && known.is_empty() {
+        let stores = |precision: Precision, node: &ValidNode| {
+            node.op.has_precision() && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
+        };
+        let asked = self.options.precision.filter(|precision| *precision != Precision::F32);
+        if let Some(precision) = asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node))) {
             let all = wording.of(Setting::Key { name: "precision", in_files: "precision" });
-            let found = format!("{all} has no effect: no layer of the model multiplies integers");
+            let found = format!("{all} has no effect: no layer of the model has a matrix for {}", precision.name());
             problems.push(Diagnostic::warning(Origin::Unknown, found));
         }
         for (i, (layer, precision)) in self.options.precision_of.iter().enumerate() {
@@ -156,15 +154,23 @@ impl Validation<'_> {
                 _ if self.options.precision_of[..i].iter().any(|(before, _)| before == layer) => {
                     format!("{option} names {name} twice")
                 }
-                _ if known.contains(layer) => continue,
+                _ if known.contains(layer) => {
+                    let halves = *precision != Precision::F32 && precision.arithmetic() == Arithmetic::F32;
+                    if !halves || nodes.iter().any(|node| node.name == *layer && node.op.is_product()) {
+                        continue;
+                    }
+                    format!("{option} gives {} to {name}, a depthwise convolution", precision.name())
+                }
                 // a layer that would be a dense layer in integers
                 _ if *precision == Precision::F32 && (stays_f32.is_some() || products.contains(layer)) => continue,
                 Some(why) => format!("{option} names {name}, which stays f32 ({why})"),
                 None => format!("{option} names {name}, which is no cell, dense layer or convolution"),
             };
-            let valid = match known.len() {
-                0 => "the model has no cell, dense layer or convolution".to_owned(),
-                _ => known.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+            let named: Vec<_> = known.iter().filter(|name| !name.is_empty()).map(|name| quoted(name)).collect();
+            let valid = match (known.len(), named.len()) {
+                (0, _) => "the model has no cell, dense layer or convolution".to_owned(),
+                (_, 0) => "the layers of the model have no names".to_owned(),
+                _ => named.join(", "),
             };
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(format!("correct {option}")));
         }

@@ -78,7 +78,7 @@ pub(crate) enum Takes {
     Path,
     /// A list of instruction sets.
     Isas,
-    /// A list of texts: the name of a layer, '=' and an arithmetic.
+    /// A list of texts: the name of a layer, '=' and a precision.
     PrecisionOf,
     /// A list of texts: the name of a dimension, '=' and its size.
     Dims,
