@@ -241,6 +241,22 @@ fn words_of_other_tools_are_understood() {
     }
 }
 
+/// Exporters merge a tensor that is given for h and for c: no option keeps both states in one input.
+#[test]
+fn one_input_for_h_and_c_is_no_state() {
+    let place = Place::new();
+    let mut file = ModelFile::default();
+    let [x, state] = [file.parameter("x", &[1, 2]), file.parameter("c", &[1, 3])];
+    let [w, r, b] = [&[12, 2][..], &[12, 3], &[12]].map(|shape| filled(&mut file, shape));
+    let inputs = [&x, &state, &state, &w, &r, &b];
+    let next = file.operations("LSTMCell", "opset4", "hidden_size=\"3\"", &inputs, &[vec![1, 3], vec![1, 3]]);
+    next.iter().for_each(|port| file.result(port));
+    write(&file, &place, "net");
+    let said = place.cellc(["net.xml", "-o", "net.c"]).succeeded().stderr;
+    assert!(said.contains("export the model with a tensor of its own for h and for c"), "{said}");
+    assert!(!said.contains("--state"), "{said}");
+}
+
 /// Rows of B where one tensor has more than a part for each gate; no state, no bound of its magnitude.
 #[test]
 fn headers_say_what_the_model_has() {

@@ -157,6 +157,20 @@ impl<'m> Recurrences<'m> {
         !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
+    /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters merge tensors that are
+    /// given twice.
+    fn starts_h_and_c(&self, source: Source) -> bool {
+        let of = |letter: char| {
+            let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
+            all.flat_map(move |r| {
+                let initial = r.initial.iter().flatten().filter(move |(from, _)| *from == source);
+                initial.map(move |element| (r.place, *element))
+            })
+        };
+        let c: Vec<_> = of('c').collect();
+        !c.is_empty() && of('h').any(|start| c.contains(&start))
+    }
+
     /// What reads tensors for what they hold.
     fn reads(&mut self, model: &ValidModel, nodes: &[&ValidNode]) {
         let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
@@ -343,14 +357,24 @@ fn place_of(cell: &ValidCell) -> usize {
         .expect("validate: a cell has outputs before the sweep")
 }
 
+/// What keeps a pair that is not taken for a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Remedy {
+    /// The option `--state`.
+    Option,
+    /// Another model: one shape for the input and the output.
+    Shape,
+    /// Another model: an input for h and another one for c.
+    Inputs,
+}
+
 /// An input and an output that are no state, though they look like one.
 struct Refused<'a> {
     pair: StatePair,
     why: String,
     /// The layer that is the reason, and how it goes through time.
     layer: Option<(&'a Node, Order)>,
-    /// Whether `--state` takes them.
-    on_demand: bool,
+    remedy: Remedy,
     /// Other outputs that hold the new state as well.
     others: Vec<usize>,
 }
@@ -374,14 +398,14 @@ fn unless_named_otherwise<'a>(model: &ValidModel, pair: StatePair) -> Result<usi
     let found = quoted(&name(&model.results[pair.result].names, "out", pair.result));
     let why = format!("the recurrent operator's last state is the output {found}, which has another name");
     let pair = StatePair { result, ..pair };
-    Err(Refused { pair, why, layer: None, on_demand: true, others: Vec::new() })
+    Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
 
 /// Every pair that is a state already or may become one, each tensor in one pair: what `--state` has to
 /// name, as it replaces the states that are found.
 fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
-    for refused in refused.iter().filter(|refused| refused.on_demand && refused.others.is_empty()) {
+    for refused in refused.iter().filter(|refused| refused.remedy == Remedy::Option && refused.others.is_empty()) {
         let shares = |pair: &StatePair| pair.parameter == refused.pair.parameter || pair.result == refused.pair.result;
         if !pairs.iter().any(shares) {
             pairs.push(refused.pair);
@@ -453,7 +477,7 @@ impl<'a> Validation<'a> {
             pair,
             why: why.to_owned(),
             layer: None,
-            on_demand: true,
+            remedy: Remedy::Option,
             others,
         }));
         let whole = whole_line(&taken, &refused);
@@ -461,7 +485,7 @@ impl<'a> Validation<'a> {
         let alike = |a: &Refused, b: &Refused| {
             let layer = |of: &Refused| of.layer.map(|(node, _)| std::ptr::from_ref(node));
             let one = a.others.is_empty() && b.others.is_empty();
-            a.why == b.why && a.on_demand == b.on_demand && layer(a) == layer(b) && one
+            a.why == b.why && a.remedy == b.remedy && layer(a) == layer(b) && one
         };
         refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused, &whole));
         taken
@@ -479,30 +503,33 @@ impl<'a> Validation<'a> {
         let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
         let fits: Vec<_> = updates.iter().filter(same_shape).collect();
         let (result, update) = fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
-        let refused = |why: String, layer, on_demand| {
-            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, on_demand, others: Vec::new() })
+        let refused = |why: String, layer, remedy| {
+            Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, remedy, others: Vec::new() })
         };
         if let Some(wrong) = recurrences.not_forward(&update.through) {
             let layer = self.layers.get(&wrong.place).copied();
-            return refused(why_never(wrong, layer), layer.map(|layer| (layer, wrong.order)), false);
+            return refused(why_never(wrong, layer), layer.map(|layer| (layer, wrong.order)), Remedy::Shape);
         }
         if fits.is_empty() {
             let found = &model.results[*result].shape;
-            return refused(format!("the input has the shape {shape:?}, the output {found:?}"), None, false);
+            return refused(format!("the input has the shape {shape:?}, the output {found:?}"), None, Remedy::Shape);
         }
         let in_place = fits.iter().filter(|(_, update)| update.in_place).count();
         if in_place == 0 {
-            return refused("the output holds the elements in another order".to_owned(), None, true);
+            return refused("the output holds the elements in another order".to_owned(), None, Remedy::Option);
+        }
+        if recurrences.starts_h_and_c(Source::Parameter(parameter)) {
+            return refused("h and c of an LSTM start from the same elements of it".to_owned(), None, Remedy::Inputs);
         }
         if in_place > 1 {
-            return refused(format!("{in_place} outputs hold it"), None, true);
+            return refused(format!("{in_place} outputs hold it"), None, Remedy::Option);
         }
         let source = Source::Parameter(parameter);
         if recurrences.read.contains(&source) {
-            return refused("another operation reads the input, too".to_owned(), None, true);
+            return refused("another operation reads the input, too".to_owned(), None, Remedy::Option);
         }
         if !recurrences.serves_only_as_state(source) {
-            return refused("several layers start from the same elements of it".to_owned(), None, true);
+            return refused("several layers start from the same elements of it".to_owned(), None, Remedy::Option);
         }
         Ok(*result)
     }
@@ -515,7 +542,7 @@ impl<'a> Validation<'a> {
         let inputs: Vec<String> = refused.iter().map(|r| input(&r.pair)).collect();
         let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
         let outputs: Vec<String> = results.map(output).collect();
-        let Refused { why, layer, on_demand, others, pair } = &refused[0];
+        let Refused { why, layer, remedy, others, pair } = &refused[0];
         let found = match (&inputs[..], &outputs[..]) {
             ([input], [output]) => format!(
                 "the input {} and the output {} are not treated as a state: {why}",
@@ -555,10 +582,11 @@ impl<'a> Validation<'a> {
                 let lines: Vec<String> = results.iter().map(|&result| line(&[StatePair { result, ..*pair }])).collect();
                 format!("to keep one of them between calls, add {}", lines.join(" or "))
             }
-            _ if *on_demand && whole.len() > refused.len() => {
+            _ if *remedy == Remedy::Option && whole.len() > refused.len() => {
                 format!("to keep {it} between calls with the other states, add {}", line(&these))
             }
-            _ if *on_demand => format!("to keep {it} between calls, add {}", line(&these)),
+            _ if *remedy == Remedy::Option => format!("to keep {it} between calls, add {}", line(&these)),
+            _ if *remedy == Remedy::Inputs => "export the model with a tensor of its own for h and for c".to_owned(),
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
             None => format!("to have {it} kept between calls, give input and output one shape in the model"),
