@@ -413,7 +413,7 @@ fn corpus_of(machine: &Machine) -> Vec<Trial> {
 /// The models that are multiplied in integers, those whose weights have fewer bits, and the depthwise convolution where it is counted.
 fn other_formats(machine: &Machine) -> Vec<Trial> {
     let windows = if is_counted(machine) { depthwise(machine) } else { Vec::new() };
-    in_integers(machine).into_iter().chain(cases(machine, &MODELS[1..3])).chain(windows).collect()
+    in_integers(machine).into_iter().chain(cases(machine, &MODELS[1..2])).chain(windows).collect()
 }
 
 /// What is estimated of a model.
