@@ -397,6 +397,7 @@ fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
 /// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
 /// of a late vector does. All else is f32's own rounding.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn programs_multiply_the_integers_of_the_reference() {
     for (precision, lost) in INTEGERS {
         let (mut near, mut all, mut apart) = (0, 0, 0.0f64);
@@ -543,6 +544,7 @@ fn depthwise(options: &Options) -> Vec<Subject> {
 /// Depthwise convolutions over many positions multiply integers, with the same bits on every instruction set, in Rust and in C; their bounds hold, and weights are
 /// stored as the header says.
 #[test]
+#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn depthwise_convolutions_multiply_integers() {
     let mut all = Vec::new();
     for (precision, _) in INTEGERS {
