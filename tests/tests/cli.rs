@@ -250,7 +250,9 @@ fn one_input_for_h_and_c_is_no_state() {
     let [w, r, b] = [&[12, 2][..], &[12, 3], &[12]].map(|shape| filled(&mut file, shape));
     let inputs = [&x, &state, &state, &w, &r, &b];
     let next = file.operations("LSTMCell", "opset4", "hidden_size=\"3\"", &inputs, &[vec![1, 3], vec![1, 3]]);
-    next.iter().for_each(|port| file.result(port));
+    for port in &next {
+        file.result(port);
+    }
     write(&file, &place, "net");
     let said = place.cellc(["net.xml", "-o", "net.c"]).succeeded().stderr;
     assert!(said.contains("export the model with a tensor of its own for h and for c"), "{said}");
