@@ -334,12 +334,7 @@ fn options_go_with_the_files_that_they_are_for() {
     place.refused(2, "said.safetensors --sequence=? -o x.c", &["a whole number of steps from 1 is needed"]);
     let said = place.cellc("said.safetensors --head-activation=bogus -o x.c").2;
     assert!(said.contains("no activation has this name") && !said.contains("is needed"), "{said}");
-    // what --activations meant before
-    let exact = place.done(&format!("{gru} --accuracy fast --emit c -o -"));
-    let (status, before, stderr) = place.cellc(&format!("{gru} --activations fast --emit c -o -"));
-    assert_eq!((status, before), (0, exact), "{stderr}");
-    assert!(stderr.starts_with("warning: --activations fast is --accuracy fast today"), "{stderr}");
-    place.refused(2, &format!("{gru} --activations fast --accuracy fast --emit plan"), &["give one of the two"]);
+    place.refused(2, &format!("{gru} --activations fast --emit plan"), &["no activation has this name"]);
     let model = place.done("said.safetensors --activations relu --emit model");
     assert!(model.contains("RNNCell, relu"), "{model}");
 }

@@ -3,7 +3,6 @@
 use super::*;
 use crate::arch::{GENERIC, Isa};
 use crate::model::{BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling};
-use crate::options::Tuning;
 
 /// x [2, 3], y = what is built of it.
 fn of_x(build: impl Fn(&mut Graph, ValueId) -> ValueId) -> Graph {
@@ -225,24 +224,6 @@ fn operations_are_refused_by_name() {
 #[test]
 fn choices_that_cannot_apply_are_said() {
     let relu = || of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
-    let dense = || {
-        of_x(|g, x| {
-            let w = g.constant(&[5, 3]);
-            g.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w])
-        })
-    };
-    let plan = |tuning: Tuning| Options { tuning, ..Options::default() };
-    let all = Tuning {
-        panel_columns: Some(1_000_000_000),
-        rows_at_once: Some(3),
-        alternate: Some(true),
-        input_first: Some(false),
-        fuse: Some(true),
-        branches: Some(false),
-        halves: Some(true),
-        tiles: Some(true),
-    };
-    let fits = Tuning { panel_columns: Some(5), rows_at_once: Some(2), ..Tuning::default() };
     let twice = Options { isas: Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]), ..Options::default() };
     let shape = |sizes: &[Option<usize>]| Options { shapes: vec![("x".into(), sizes.to_vec())], ..Options::default() };
     let large = Options { batch: Some(10_000_000), ..Options::default() };
@@ -251,9 +232,6 @@ fn choices_that_cannot_apply_are_said() {
     let y = batch.elementwise(Elementwise::Exp, &[x]);
     batch.result("y", y);
     insta::assert_snapshot!(said(vec![
-        ("no product", relu(), plan(all)),
-        ("more than there is", dense(), plan(all)),
-        ("as much as there is", dense(), plan(fits)),
         ("an instruction set twice", relu(), twice),
         ("open, but known", relu(), shape(&[Some(2), None])),
         ("a large batch", batch, large),
