@@ -389,7 +389,7 @@ struct Encoded<'r> {
     row: MatrixRow<'r>,
     /// Its numbers, and how far each is from the weight that it stands for; `None`: it is f32.
     stored: Option<(Stored, Vec<f64>)>,
-    /// Of which whole numbers what it multiplies is multiples.
+    /// Integers times a scale that the row's vector consists of, in a quantised model.
     own: Option<Multiples>,
     /// Up to what whole number its vectors become integers, if they do.
     range: Option<u16>,

@@ -113,7 +113,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A library that takes part where `python3` finds it.
+/// A Python library that is timed if `python3` can import the package.
 #[derive(Clone, Copy, Debug)]
 struct Library {
     /// The name in the table.

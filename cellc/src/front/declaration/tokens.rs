@@ -31,7 +31,7 @@ impl Reader<'_> {
         None
     }
 
-    /// `key` holds `value`, which is not what it takes.
+    /// Refuses a value of the wrong kind for the key.
     fn wrong<T>(&mut self, value: &ValueTokens) -> Option<T> {
         let (name, source) = (self.key.name(), value.source());
         let found = if value.is_path() {

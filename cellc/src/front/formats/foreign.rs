@@ -1,6 +1,6 @@
 //! JSON that is known to be something that is not read.
 
-/// JSON files that are not read: a key that gives them away, what they are, what to do.
+/// JSON files of other programs: a key found in each, the name of the format, and the advice.
 pub(super) const FOREIGN: [(&str, &str, &str); 7] = [
     ("state_dict", "weights of PyTorch as JSON under the key state_dict (NeuralPi, Automated-GuitarAmpModelling)", ""),
     (

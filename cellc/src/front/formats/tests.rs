@@ -133,7 +133,7 @@ fn content_says_what_a_file_is_whatever_its_name() {
 #[test]
 fn nothing_but_the_start_and_the_directory_is_looked_at() {
     use std::io::{Read, Seek, SeekFrom};
-    /// A file that counts what is read of it.
+    /// A reader that counts the bytes read from a file.
     struct Counted<R>(R, u64);
     impl<R: Read> Read for Counted<R> {
         fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {

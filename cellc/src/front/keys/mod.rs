@@ -82,7 +82,7 @@ impl Macro {
         Self::ALL.into_iter().find(|of| !of.is_apple() && of.family() == family && of.is_sequence() == sequence)
     }
 
-    /// Every key that it takes, in the order in which messages list them.
+    /// The macro's keys, in the order of messages.
     pub fn keys(self) -> impl Iterator<Item = Key> {
         Key::all().filter(move |key| key.row().of.is_some_and(|of| of(self)))
     }
