@@ -67,8 +67,10 @@ impl Bounds {
             let of = if of_all { String::new() } else { format!(" ({name})") };
             match claims {
                 Claims::NotComputed => lines.push(format!("  not computed for a model of this size{of}")),
+                // said once for all profiles
+                Claims::AtRunTime if lines.len() > 1 => {}
                 Claims::AtRunTime => {
-                    lines.push(format!("  depends on weights that are given at run time: cellc check shows it{of}"));
+                    lines.push("  depends on weights that are given at run time: cellc check shows it".to_owned());
                 }
                 Claims::Results(claims) => {
                     for (i, (field, claim)) in interface.outputs.iter().zip(claims).enumerate() {
