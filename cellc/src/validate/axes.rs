@@ -6,10 +6,12 @@ use super::cell::{CellPort, roles};
 use crate::model::{Model, Op, Tensor};
 
 /// The axes of an input that a sequence reads as `[N, T, I]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct SequenceAxes {
     pub(super) rows: usize,
     pub(super) steps: usize,
+    /// The place of the sequence among the nodes of the model.
+    pub(super) node: usize,
 }
 
 /// A value whose axes are axes of an input: the input, and by axis of the value that of the input.
@@ -25,7 +27,7 @@ pub(super) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         followed[value] = rank.map(|rank| (index, (0..rank).map(Some).collect()));
     }
     let mut found: Vec<Vec<SequenceAxes>> = vec![Vec::new(); model.parameters.len()];
-    for node in &model.nodes {
+    for (place, node) in model.nodes.iter().enumerate() {
         if let Op::Constant(tensor) = &node.op {
             constants.insert(node.outputs[0].0, tensor);
         }
@@ -35,13 +37,14 @@ pub(super) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         if matches!(node.op, Op::Sequence(..)) {
             let is_x = roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
             if let (true, [Some(rows), Some(steps), ..]) = (is_x, &axes[..]) {
-                found[index].push(SequenceAxes { rows: *rows, steps: *steps });
+                found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: place });
             }
         } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant) {
             followed[node.outputs[0].0] = Some((index, axes));
         }
     }
-    found.into_iter().map(|all| all.first().copied().filter(|first| all.iter().all(|axes| axes == first))).collect()
+    let agree = |a: &SequenceAxes, b: &SequenceAxes| (a.rows, a.steps) == (b.rows, b.steps);
+    found.into_iter().map(|all| all.first().copied().filter(|first| all.iter().all(|axes| agree(axes, first)))).collect()
 }
 
 /// The axes of what a node of so many inputs makes of a value at a port.

@@ -27,7 +27,7 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
 }
 
 /// Whether the name of a size says that it counts steps.
-fn names_steps(name: &str) -> bool {
+pub(super) fn names_steps(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let word = |word: &&str| name.contains(*word);
     let is_batch = name.contains("batch");

@@ -27,6 +27,7 @@ mod limits;
 mod lookup;
 mod loops;
 mod matmul;
+mod mistaken;
 mod normalize;
 mod one_step;
 mod parameters;
@@ -328,6 +329,7 @@ impl<'a> Validation<'a> {
         }
         assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
         self.valid.results = self.model.results.iter().filter_map(|node| results.remove(node)).collect();
+        self.say_mistaken();
         self.say_endings();
         self.unneeded_count();
         let outputs: Vec<Vec<usize>> = self.valid.results.iter().map(|result| result.shape.clone()).collect();

@@ -230,7 +230,11 @@ impl Validation<'_> {
         let found = self.try_shapes(&inputs);
         for (at, index) in unknown {
             let Some(input) = inputs.iter().find(|input| input.index == index) else { continue };
-            diagnostics.0[at].help = Some(self.size_help(input, &found));
+            let mut help = self.size_help(input, &found);
+            if let Some(mistaken) = self.rows_named_steps(index) {
+                help.push_str(&format!("; {}", self.counts_rows(&mistaken)));
+            }
+            diagnostics.0[at].help = Some(help);
         }
     }
 

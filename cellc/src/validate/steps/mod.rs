@@ -103,6 +103,13 @@ fn state_goes_on(long: &Validation) -> Diagnostic {
 fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnostic {
     let model = long.model;
     let origin = model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
+    let mistaken = long.rows_as_steps(|input| time[input]);
+    if let Some(found) = &mistaken
+        && let Some((help, lines)) = long.batch_first(found)
+    {
+        let found = format!("the number of steps is open, but {}", long.counts_rows(found));
+        return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
+    }
     let shorter = match long.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",

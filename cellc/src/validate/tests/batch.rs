@@ -32,6 +32,29 @@ pub(super) fn recurrent(steps_first: bool, shape: [isize; 2], names: &[(&str, us
     graph
 }
 
+/// A GRU without a state as input, x `[N, T, H]`, or `[T, N, H]` where `steps_first`.
+pub(super) fn recurrent_alone(steps_first: bool, shape: [isize; 2]) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
+    let order = graph.ints(&[1, 0, 2]);
+    let rows = if steps_first { graph.op(Op::Transpose, &[x, order]) } else { x };
+    let sizes = graph.op(Op::ShapeOf, &[rows]);
+    let zero = graph.int(0);
+    let [batch, time] = [0, 1].map(|axis| {
+        let axis = graph.ints(&[axis]);
+        graph.op(Op::Gather { batch_dims: 0 }, &[sizes, axis, zero])
+    });
+    let (one, zeros) = (graph.ints(&[1]), graph.constant(&[1, 1, H]));
+    let lengths = graph.op(Op::Broadcast(BroadcastMode::Numpy), &[time, batch]);
+    let start = graph.op(Op::Concat { axis: 0 }, &[batch, one]);
+    let last = graph.ints(&[H as i64]);
+    let start = graph.op(Op::Concat { axis: 0 }, &[start, last]);
+    let start = graph.op(Op::Broadcast(BroadcastMode::Numpy), &[zeros, start]);
+    let out = sequence(&mut graph, (GRU, FORWARD), rows, lengths, &[start]);
+    graph.result("y", out[0]);
+    graph
+}
+
 #[test]
 fn one_batch_size_sets_all_axes_that_count_the_batch() {
     let cases = [

@@ -1,5 +1,6 @@
 //! Shapes that hints print: the model is right with each of them.
 
+use super::batch::recurrent_alone;
 use super::states::{FORWARD, GRU, H, started, zeros};
 use super::*;
 use crate::model::Direction;
@@ -78,7 +79,8 @@ fn every_shape_that_a_hint_prints_works() {
 fn an_axis_of_rows_is_named() {
     let given = Options { shapes: vec![("x".to_owned(), vec![None, Some(16), Some(H)])], ..Options::default() };
     let (help, _) = tried_help(&started(GRU, FORWARD, -1, zeros), &given);
-    assert!(help.contains(&format!("the first axis counts rows: --shape 'x=1,?,{H}'")), "{help}");
+    assert!(help.contains("axis 0 of the input \"x\" counts the rows of the batch of \"grusequence\""), "{help}");
+    assert!(help.contains(&format!("leave axis 1 open and fix the batch, --shape 'x=1,?,{H}'")), "{help}");
 }
 
 /// A row of samples has samples, not steps.
@@ -145,7 +147,7 @@ fn hints_of_several_inputs_work_as_they_stand() {
 /// An axis that is called steps, or that a layer reads as steps, is none of a batch.
 #[test]
 fn steps_in_front_are_found_by_name_and_by_layer() {
-    let valid = accepted(&recurrent_alone(true, -1), &Options::default());
+    let valid = accepted(&recurrent_alone(true, [-1, 1]), &Options::default());
     assert!(valid.steps.is_some());
     let mut named = Graph::default();
     let x = named.parameter("x", &[-1, 3]);
@@ -158,27 +160,11 @@ fn steps_in_front_are_found_by_name_and_by_layer() {
     }
 }
 
-/// A GRU without a state as input, of so many steps.
-fn recurrent_alone(steps_first: bool, steps: isize) -> Graph {
-    let mut graph = Graph::default();
-    let shape = if steps_first { [steps, 1, H as isize] } else { [1, steps, H as isize] };
-    let x = graph.parameter("x", &shape);
-    let order = graph.ints(&[1, 0, 2]);
-    let rows = if steps_first { graph.op(Op::Transpose, &[x, order]) } else { x };
-    let sizes = graph.op(Op::ShapeOf, &[rows]);
-    let (zero, one) = (graph.int(0), graph.ints(&[1]));
-    let time = graph.op(Op::Gather { batch_dims: 0 }, &[sizes, one, zero]);
-    let start = graph.constant(&[1, 1, H]);
-    let out = super::states::sequence(&mut graph, (GRU, FORWARD), rows, time, &[start]);
-    graph.result("y", out[0]);
-    graph
-}
-
 /// Of a model with fixed sizes the lines of an export open the axis of steps, whichever was asked for.
 #[test]
 fn an_export_opens_the_axis_of_steps() {
     for steps_first in [false, true] {
-        let mut graph = recurrent_alone(steps_first, 10);
+        let mut graph = recurrent_alone(steps_first, if steps_first { [10, 1] } else { [1, 10] });
         graph.0.producer = Some("pytorch".to_owned());
         let time = usize::from(!steps_first);
         for open in 0..3 {
@@ -197,4 +183,46 @@ fn an_export_opens_the_axis_of_steps() {
             assert_eq!(said.contains(&format!("give the number of {counts}, which is fixed")), open != time, "{said}");
         }
     }
+}
+
+/// Of a GRU whose steps come first, the second axis is the batch, whatever its size is called: what is said of it
+/// names the layer and what works, whichever way the axis was given.
+#[test]
+fn an_open_batch_is_not_taken_for_steps() {
+    let name = |axis: usize, name: &str| crate::model::AxisName { input: "x".to_owned(), axis, name: name.to_owned() };
+    let graph = |steps: isize| {
+        let mut graph = recurrent_alone(true, [steps, -1]);
+        graph.0.axis_names = vec![name(0, "batch"), name(1, "steps")];
+        graph.0.axis_names.retain(|name| name.axis > 0 || steps < 0);
+        graph.0.producer = Some("pytorch".to_owned());
+        graph
+    };
+    let open = |first: Option<usize>| Options {
+        shapes: vec![("x".to_owned(), vec![first, None, Some(H)])],
+        ..Options::default()
+    };
+    const ROWS: &str = "axis 1 of the input \"x\" counts the rows of the batch of \"grusequence\"";
+    let (help, count) = tried_help(&graph(5), &open(Some(5)));
+    assert!(help.contains(&format!("the number of steps is open, but {ROWS}")), "{help}");
+    assert!(help.contains(", not its steps, which axis 0 counts"), "{help}");
+    assert!(count == 1 && help.contains(&format!("--shape x=5,1,{H}, for calls of 5 steps")), "{help}");
+    assert!(help.contains("batch_first=True"), "{help}");
+    assert!(help.contains("{0: torch.export.Dim(\"steps\")}"), "{help}");
+    let (help, count) = tried_help(&graph(-1), &open(Some(1)));
+    assert!(count == 1 && help.contains(ROWS) && help.contains(&format!("--shape 'x=?,1,{H}'")), "{help}");
+    // before any option
+    let (help, _) = tried_help(&graph(5), &Options::default());
+    assert!(help.contains("give the batch size, --batch 1") && help.contains(ROWS), "{help}");
+    // a batch of 100 rows, of which the user may think as steps
+    let rows = |rows: usize| Options {
+        shapes: vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])],
+        ..Options::default()
+    };
+    let said = |graph: &Graph, options: &Options| validate(&graph.0, options).expect("a batch").1.to_string();
+    assert!(said(&graph(5), &rows(100)).contains(ROWS));
+    // one row, and a batch that is called so
+    assert!(!said(&graph(5), &rows(1)).contains(ROWS));
+    let mut called = graph(5);
+    called.0.axis_names = vec![name(1, "batch")];
+    assert!(!said(&called, &rows(100)).contains(ROWS));
 }
