@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use cellc::internals::arch::{ALL, Detection, Isa, TARGETS};
+use cellc::internals::front::formats::{REFUSED, Refused};
 use cellc::internals::front::keys::Key;
 use cellc::internals::front::onnx;
 use cellc::internals::front::openvino::SUPPORTED;
@@ -191,7 +192,8 @@ fn options() {
     compare_part("docs/reference/options.md", text.trim_end());
 }
 
-/// The options that describe a file of PyTorch's weights, with the keys of its metadata.
+/// The options that describe a file of PyTorch's weights, with the keys of its metadata, and the formats that are
+/// recognised and refused.
 #[test]
 fn formats() {
     let entries = entries(&help(""));
@@ -200,6 +202,22 @@ fn formats() {
         let option = format!("--{}", key.name_in_files().replace('_', "-"));
         let entry = entries.iter().find(|entry| entry.name() == option).expect("every key has an option");
         let _ = writeln!(text, "* `{}`: {}", key.name_in_files(), entry.text);
+    }
+    text += "\n## Files that are recognised and refused\n\n| file | recognised by | conversion |\n|---|---|---|\n";
+    let listed = REFUSED.iter().filter(|row| !row.name.is_empty());
+    // formats that are recognised and converted in one way share a line, at the place of the first
+    let mut lines: Vec<(&Refused, Vec<String>)> = Vec::new();
+    for row in listed {
+        let endings: Vec<String> = row.endings.iter().map(|(ending, _)| format!("`.{ending}`")).collect();
+        let files = if endings.is_empty() { row.name.to_owned() } else { endings.join(", ") };
+        let is_alike = |other: &Refused| (other.recognised_by, other.way) == (row.recognised_by, row.way);
+        match lines.iter_mut().find(|(other, _)| is_alike(other)) {
+            Some((_, all)) => all.push(files),
+            None => lines.push((row, vec![files])),
+        }
+    }
+    for (row, files) in lines {
+        let _ = writeln!(text, "| {} | {} | {} |", files.join(", "), row.recognised_by, row.way);
     }
     compare_part("docs/reference/formats.md", text.trim_end());
 }

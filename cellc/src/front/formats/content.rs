@@ -33,8 +33,12 @@ pub(super) enum Content {
     Keras,
     Hdf5,
     TfLite,
-    /// A model of a runtime that nothing converts back: its name and what it comes from.
-    Runtime(&'static str),
+    /// A model of ONNX Runtime (.ort).
+    Ort,
+    /// A program of ExecuTorch (.pte).
+    ExecuTorch,
+    Ncnn,
+    Mnn,
     CoreMl,
     SavedModel,
     FrozenGraph,
@@ -71,7 +75,7 @@ impl Content {
         // MNN's files begin with nothing that gives them away
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mnn")) {
             return Self::of_file(path).map(|content| match content {
-                Self::Unknown => Self::Runtime("a model of MNN (.mnn)"),
+                Self::Unknown => Self::Mnn,
                 content => content,
             });
         }
@@ -125,10 +129,10 @@ impl Content {
             [] => Self::Empty,
             _ if at(0, b"\x89HDF\r\n\x1a\n") => Self::Hdf5,
             _ if at(4, b"TFL3") => Self::TfLite,
-            _ if at(4, b"ORTM") => Self::Runtime("a model of ONNX Runtime (.ort)"),
-            _ if at(4, b"ET12") || at(4, b"ET13") => Self::Runtime("a program of ExecuTorch (.pte)"),
+            _ if at(4, b"ORTM") => Self::Ort,
+            _ if at(4, b"ET12") || at(4, b"ET13") => Self::ExecuTorch,
             // the first line of its .param files
-            _ if at(0, b"7767517\n") || at(0, b"7767517\r\n") => Self::Runtime("a model of ncnn (.param)"),
+            _ if at(0, b"7767517\n") || at(0, b"7767517\r\n") => Self::Ncnn,
             _ if at(0, b"\x93NUMPY") => Self::Numpy,
             _ if at(0, b"GGUF") => Self::Gguf,
             _ if at(0, b"\x1f\x8b") => Self::Compressed("gunzip -k"),

@@ -3,16 +3,16 @@
 //! A file is known by its content first and by its name second. No more of it is looked at than its first bytes, the directory of a zip archive,
 //! and the outermost fields of a protobuf message.
 //!
-//! A format that is read is a folder beside this one and a row in `readers`.
+//! A format that is read is a folder beside this one and a row in `readers`; one that is only recognised is a row in `refused`.
 
 mod advice;
 mod archive;
 mod content;
-mod foreign;
 mod lines;
 mod pickle;
 mod protobuf;
 mod readers;
+mod refused;
 mod saved;
 #[cfg(test)]
 mod tests;
@@ -27,6 +27,8 @@ use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};
+#[cfg(feature = "internals")]
+pub use refused::{REFUSED, Refused};
 
 /// Which format a file is of.
 ///

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::{Content, head};
-use super::foreign::is_foreign;
+use super::refused::is_foreign;
 use crate::diagnostic::{Diagnostics, Wording};
 #[cfg(feature = "json")]
 use crate::front::amplifier;

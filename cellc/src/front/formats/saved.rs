@@ -2,14 +2,12 @@
 //! that make a `.safetensors` file of them.
 
 use std::fs::File;
-use std::path::Path;
 
 use super::archive;
-use super::lines::{Advice, advice, in_python, in_shell, python, to_output};
+use super::lines::{Advice, Named, advice, in_python, in_shell, python, to_output};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::quoted;
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
-use crate::front::model_file::ModelFile;
 use crate::front::weight_norm::{normalization, remedy_of_weight_norm};
 
 /// Steps of a call in the line that declares layers of both directions.
@@ -30,15 +28,16 @@ struct Recurrent {
 }
 
 /// Lines for the file, with the names in it where they can be read.
-pub(super) fn of(model: ModelFile, path: &Path, stem: &str) -> Advice {
-    let pickle = File::open(model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
+pub(super) fn of(named: &Named, is: &'static str) -> Advice {
+    let pickle = File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
-    of_checkpoint(&found, model, path, stem)
+    of_checkpoint(&found, named, is)
 }
 
-fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) -> Advice {
+fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice {
+    let (model, stem) = (named.model, &named.stem);
     let of_export = [format!("cellc net.onnx {}", to_output(&model, "net"))];
-    let literal = in_python(&path.to_string_lossy());
+    let literal = named.in_python();
     let tensors = format!("{stem}.safetensors");
     let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
     let save = "safetensors.torch.save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, ";
@@ -56,18 +55,17 @@ fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) 
     };
     let export = format!("in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
     let whole = format!("any other network: {export}");
-    const IS: &str = "a file that PyTorch saved (torch.save)";
     if found.is_without_tensors {
         let help =
             format!("it holds no dictionary of tensors by name, so it is no network. Export the network: {export}");
-        return advice(IS, &help, of_export);
+        return advice(is, &help, of_export);
     }
     if found.is_object {
         let help = format!(
             "it holds a whole module, which only the program that has its classes can load: there, \
              {EXPORT_WITH_OPEN_STEPS}"
         );
-        return advice(IS, &help, of_export);
+        return advice(is, &help, of_export);
     }
     let recurrent = recurrent(found);
     let options = match &recurrent {
@@ -113,14 +111,14 @@ fn of_checkpoint(found: &Checkpoint, model: ModelFile, path: &Path, stem: &str) 
     };
     let is_other = recurrent.is_none() && !found.tensors.is_empty();
     if normed.is_some() || is_other || normalization.is_some() {
-        return advice(IS, &help, of_export);
+        return advice(is, &help, of_export);
     }
     let lines: Vec<String> =
         ["import torch, safetensors.torch".to_owned(), load].into_iter().chain(select).chain([save]).collect();
     let lines = python(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
     let install = "pip install torch safetensors numpy".to_owned();
-    advice(IS, &help, [vec![install], lines, vec![compile]].concat())
+    advice(is, &help, [vec![install], lines, vec![compile]].concat())
 }
 
 /// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM.
@@ -163,6 +161,8 @@ fn weight_norm(found: &Checkpoint) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn found(tensors: &[(&str, &[u64])]) -> Checkpoint {
@@ -187,8 +187,7 @@ mod tests {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
         let lines = |tensors: &[(&str, &[u64])]| {
-            let file = Path::new("net.pt");
-            of_checkpoint(&found(tensors), file.into(), file, "net").lines.join("\n")
+            of_checkpoint(&found(tensors), &Named::new(Path::new("net.pt").into()), "").lines.join("\n")
         };
         let both = lines(&[hh, back]);
         assert!(both.contains("--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"), "{both}");

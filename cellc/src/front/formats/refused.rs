@@ -1,0 +1,411 @@
+//! The formats that are not read, a row for each.
+
+use std::path::Path;
+
+use super::advice::{of_archive, of_compressed, of_cut_safetensors, of_folder, of_state_dict, of_text};
+use super::content::Content;
+use super::lines::{Advice, Named};
+use super::{saved, tflite};
+
+/// A format that is not read.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "internals"), allow(dead_code, reason = "the test of the book reads all of it"))]
+pub struct Refused {
+    /// The format's name in the book, empty for what is no format of a model.
+    pub name: &'static str,
+    /// The endings of its files' names, and what a file of that name should be.
+    pub endings: &'static [(&'static str, &'static str)],
+    /// How a file of it is recognised, as the book says it.
+    pub recognised_by: &'static str,
+    /// What converts it, as the book says it.
+    pub way: &'static str,
+    /// How a file of it is recognised.
+    pub(super) holds: Holds,
+    /// What the file is, with an article.
+    pub(super) is: &'static str,
+    pub(super) says: Says,
+}
+
+/// How a file of a format is recognised.
+#[derive(Debug)]
+pub(super) enum Holds {
+    Content(fn(&Content, &Path) -> bool),
+    /// An object of JSON with this key.
+    Key(&'static str),
+}
+
+/// What is said of a file.
+#[derive(Debug)]
+pub(super) enum Says {
+    /// Help, and lines for a shell with the words of [`Named::filled`] in them.
+    Help(&'static str, &'static [&'static str]),
+    /// What depends on more than the names of the file.
+    Computed(fn(&Named, &Content, &'static str) -> Advice),
+}
+
+impl Refused {
+    pub(super) fn matches(&self, content: &Content, path: &Path) -> bool {
+        match (&self.holds, content) {
+            (Holds::Content(holds), _) => holds(content, path),
+            (Holds::Key(key), Content::Json(keys)) => keys.iter().any(|other| other == key),
+            (Holds::Key(_), _) => false,
+        }
+    }
+
+    pub(super) fn advice(&self, named: &Named, content: &Content) -> Advice {
+        match self.says {
+            Says::Help(help, lines) => named.advice(self.is, help, lines),
+            Says::Computed(advice) => advice(named, content, self.is),
+        }
+    }
+}
+
+/// Whether an object with these keys is known to be something that is not read.
+pub(super) fn is_foreign(keys: &[String]) -> bool {
+    REFUSED.iter().any(|row| matches!(row.holds, Holds::Key(key) if keys.iter().any(|other| other == key)))
+}
+
+/// `holds` for files of one content.
+macro_rules! holds {
+    ($content:pat) => {
+        Holds::Content(|content, _| matches!(content, $content))
+    };
+}
+
+/// A file of JSON, recognised by a key.
+const fn json(key: &'static str, name: &'static str, is: &'static str, says: Says) -> Refused {
+    let way = match says {
+        Says::Computed(_) => "`.safetensors`",
+        Says::Help(..) => "as printed",
+    };
+    Refused { name, endings: &[], recognised_by: "JSON key", way, holds: Holds::Key(key), is, says }
+}
+
+/// What is no model of any format.
+const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
+    Refused { name: "", endings: &[], recognised_by: "", way: "", holds, is, says }
+}
+
+const CONFIGURATION: &str = "the configuration of a model, without its weights";
+const CONFIGURATION_ALONE: Says = Says::Help("give the file that holds the model", &[]);
+const CONVERT: &str = "convert it to a model of OpenVINO";
+const AGAIN: &str = "save or download it again";
+const ORIGINAL: &str = "export of the original";
+
+/// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have a batch of 1,
+/// and 100 in place of open sizes: Keras traces some recurrent layers with one step where the number
+/// of steps is open.
+const BY_KERAS: &[&str] = &[
+    "pip install keras openvino scipy",
+    "python3 - <<'END'",
+    "import os",
+    "os.environ[\"KERAS_BACKEND\"] = \"openvino\"",
+    "import keras",
+    "model = keras.saving.load_model($PY, compile=False)",
+    "shapes = [(1,) + tuple(n or 100 for n in x.shape[1:]) for x in model.inputs]",
+    "signature = [keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)]",
+    "model.export($XML_PY, format=\"openvino\", input_signature=signature)",
+    "END",
+    "cellc $XML $OUT",
+];
+
+/// Every format that is recognised and not read. The first row that matches a file is the right one.
+pub static REFUSED: &[Refused] = &[
+    Refused {
+        name: "PyTorch",
+        endings: &[("pt", "PyTorch file"), ("pth", "PyTorch file"), ("ckpt", "PyTorch file")],
+        recognised_by: "content",
+        way: "weights as `.safetensors`",
+        holds: holds!(Content::TorchSave),
+        is: "a file that PyTorch saved (torch.save)",
+        says: Says::Computed(|named, _, is| saved::of(named, is)),
+    },
+    Refused {
+        name: "torch.export",
+        endings: &[("pt2", "PyTorch file")],
+        recognised_by: "content",
+        way: "`torch.onnx.export`",
+        holds: holds!(Content::TorchExport),
+        is: "a model of torch.export",
+        says: Says::Help(
+            "export it to ONNX: open sizes stay open, and a state that is an input and an output stays one",
+            &[
+                "pip install torch onnx onnxscript",
+                "python3 - <<'END'",
+                "import torch",
+                "torch.onnx.export(torch.export.load($PY), f=$ONNX_PY)",
+                "END",
+                "cellc $ONNX $OUT",
+            ],
+        ),
+    },
+    Refused {
+        name: "TorchScript",
+        endings: &[],
+        recognised_by: "content",
+        way: "`openvino.convert_model`",
+        holds: holds!(Content::TorchScript),
+        is: "a TorchScript model",
+        says: Says::Help(
+            CONVERT,
+            &[
+                "pip install torch openvino",
+                "python3 - <<'END'",
+                "import torch, openvino",
+                "model = torch.jit.load($PY, map_location=\"cpu\").eval()",
+                "x = torch.zeros(1, 1, 1)  # of the shape that the model takes",
+                "model = openvino.convert_model(model, example_input=x, input=list(x.shape))",
+                "openvino.save_model(model, $XML_PY, compress_to_fp16=False)",
+                "END",
+                "cellc $XML $OUT",
+            ],
+        ),
+    },
+    Refused {
+        name: "Keras",
+        endings: &[("keras", "Keras model")],
+        recognised_by: "content",
+        way: "Keras's `model.export`",
+        holds: holds!(Content::Keras),
+        is: "a Keras model",
+        says: Says::Help(
+            "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open",
+            BY_KERAS,
+        ),
+    },
+    Refused {
+        name: "HDF5",
+        endings: &[("h5", "HDF5 file"), ("hdf5", "HDF5 file")],
+        recognised_by: "content",
+        way: "Keras's `model.export`",
+        holds: holds!(Content::Hdf5),
+        is: "an HDF5 file",
+        says: Says::Help(
+            "if it is a whole Keras model, convert it to a model of OpenVINO, with the number of steps of a call in \
+             place of 100; if it holds weights alone (save_weights), load them into the model in the program that \
+             builds it, and export that",
+            BY_KERAS,
+        ),
+    },
+    Refused {
+        name: "SavedModel",
+        endings: &[],
+        recognised_by: "content",
+        way: "`ovc`",
+        holds: holds!(Content::SavedModel),
+        is: "a SavedModel of TensorFlow",
+        says: Says::Help(
+            CONVERT,
+            &[
+                "pip install openvino",
+                "ovc $FOLDER --output_model model.xml --compress_to_fp16=False",
+                "cellc model.xml $MODEL_OUT",
+            ],
+        ),
+    },
+    Refused {
+        name: "TensorFlow",
+        endings: &[("pb", "TensorFlow graph")],
+        recognised_by: "content",
+        way: "`ovc`",
+        holds: holds!(Content::FrozenGraph),
+        is: "a graph of TensorFlow",
+        says: Says::Help(
+            CONVERT,
+            &["pip install openvino", "mv $PATH $AS_PB", "ovc $AS_PB --compress_to_fp16=False", "cellc $XML $OUT"],
+        ),
+    },
+    // what keeps its state in variables comes first
+    Refused {
+        name: "`.tflite` with variables",
+        endings: &[],
+        recognised_by: "content",
+        way: ORIGINAL,
+        holds: Holds::Content(|content, path| {
+            *content == Content::TfLite && tflite::has_variables(path).unwrap_or(false)
+        }),
+        is: "a TensorFlow Lite model",
+        says: Says::Help(
+            "it keeps its state in resource variables, which OpenVINO's converter does not read: export the model that \
+             it was made from, with the state as an input and an output, to ONNX",
+            &[],
+        ),
+    },
+    Refused {
+        name: "TensorFlow Lite",
+        endings: &[("tflite", "TensorFlow Lite model")],
+        recognised_by: "content",
+        way: "`ovc`",
+        holds: holds!(Content::TfLite),
+        is: "a TensorFlow Lite model",
+        says: Says::Help(
+            CONVERT,
+            &[
+                "pip install openvino",
+                "mv $PATH $AS_TFLITE",
+                "ovc $AS_TFLITE --compress_to_fp16=False",
+                "cellc $XML $OUT",
+            ],
+        ),
+    },
+    Refused {
+        name: "ONNX Runtime",
+        endings: &[("ort", "model of ONNX Runtime")],
+        recognised_by: "content",
+        way: ORIGINAL,
+        holds: holds!(Content::Ort),
+        is: "a model of ONNX Runtime (.ort)",
+        says: Says::Help("nothing converts it back: give the .onnx file that it was made from, which cellc reads", &[]),
+    },
+    Refused {
+        name: "MNN",
+        endings: &[("mnn", "model of MNN")],
+        recognised_by: "name",
+        way: ORIGINAL,
+        holds: holds!(Content::Mnn),
+        is: "a model of MNN (.mnn)",
+        says: Says::Help(
+            "nothing converts it back: it is mostly made from an .onnx file, which cellc reads; else export the model \
+             that it was made from to ONNX (PyTorch: $EXPORT)",
+            &[],
+        ),
+    },
+    Refused {
+        name: "ExecuTorch",
+        endings: &[("pte", "program of ExecuTorch")],
+        recognised_by: "content",
+        way: ORIGINAL,
+        holds: holds!(Content::ExecuTorch),
+        is: "a program of ExecuTorch (.pte)",
+        says: Says::Help("nothing converts it back: export the model that it was made from to ONNX, by $EXPORT", &[]),
+    },
+    Refused {
+        name: "ncnn",
+        endings: &[("param", "model of ncnn")],
+        recognised_by: "content",
+        way: ORIGINAL,
+        holds: holds!(Content::Ncnn),
+        is: "a model of ncnn (.param)",
+        says: Says::Help(
+            "nothing converts it back: export the model that it was made from to ONNX (PyTorch: $EXPORT)",
+            &[],
+        ),
+    },
+    Refused {
+        name: "Core ML",
+        endings: &[("mlmodel", "Core ML model"), ("mlpackage", "Core ML model"), ("mlmodelc", "Core ML model")],
+        recognised_by: "content",
+        way: ORIGINAL,
+        holds: holds!(Content::CoreMl),
+        is: "a Core ML model",
+        says: Says::Help(
+            "nothing converts it back: convert the model that it was made from (PyTorch, Keras, ONNX). One `gru` of \
+             BNNSGraph can be declared with its weights: cellc::Builder::apple_gru",
+            &[],
+        ),
+    },
+    Refused {
+        name: "pickle",
+        endings: &[("pkl", "Python pickle")],
+        recognised_by: "content",
+        way: "as printed",
+        holds: holds!(Content::Pickle),
+        is: "a Python pickle",
+        says: Says::Help(
+            "it can only be read by the program that wrote it: load it there, and save the model by \
+             openvino.save_model",
+            &[],
+        ),
+    },
+    Refused {
+        name: "NumPy",
+        endings: &[("npy", "NumPy array"), ("npz", "NumPy archive")],
+        recognised_by: "content",
+        way: "as printed",
+        holds: holds!(Content::Numpy),
+        is: "a file of NumPy arrays",
+        says: Says::Help(
+            "arrays alone do not say what is computed: declare the layers by cellc::Builder, and give the arrays to \
+             weights_of",
+            &[],
+        ),
+    },
+    Refused {
+        name: "GGUF",
+        endings: &[("gguf", "GGUF file")],
+        recognised_by: "content",
+        way: "none",
+        holds: holds!(Content::Gguf),
+        is: "a GGUF file (a language model)",
+        says: Says::Help("cellc compiles recurrent networks", &[]),
+    },
+    Refused {
+        name: "gzip",
+        endings: &[("gz", "gzip file")],
+        recognised_by: "content",
+        way: "as printed",
+        holds: holds!(Content::Compressed(_)),
+        is: "a compressed file",
+        says: Says::Computed(of_compressed),
+    },
+    Refused {
+        name: "zip",
+        endings: &[("zip", "zip archive")],
+        recognised_by: "content",
+        way: "as printed",
+        holds: holds!(Content::Archive(..)),
+        is: "an archive",
+        says: Says::Computed(of_archive),
+    },
+    json(
+        "state_dict",
+        "NeuralPi",
+        "weights of PyTorch as JSON under the key state_dict (NeuralPi, Automated-GuitarAmpModelling)",
+        Says::Computed(of_state_dict),
+    ),
+    json(
+        "class_name",
+        "Keras configuration",
+        "the configuration of a Keras model, without its weights",
+        Says::Help("give the .keras file that the model was saved to", &[]),
+    ),
+    json(
+        "modelTopology",
+        "TensorFlow.js",
+        "a model of TensorFlow.js",
+        Says::Help("convert the model that it was made from", &[]),
+    ),
+    json(
+        "weight_map",
+        "safetensors index",
+        "the index of several safetensors files",
+        Says::Help("give the .safetensors file that has the recurrent layers", &[]),
+    ),
+    json("architectures", "", CONFIGURATION, CONFIGURATION_ALONE),
+    json("model_type", "", CONFIGURATION, CONFIGURATION_ALONE),
+    json("nbformat", "Jupyter", "a Jupyter notebook", Says::Help("run it, and let it export the model", &[])),
+    no_model(holds!(Content::Json(_)), "JSON", Says::Help("", &[])),
+    no_model(holds!(Content::Empty), "empty", Says::Help(AGAIN, &[])),
+    no_model(holds!(Content::CutOnnx), "an ONNX model that is cut short", Says::Help(AGAIN, &[])),
+    no_model(
+        holds!(Content::CutZip),
+        "a zip archive that is cut short",
+        Says::Help("PyTorch and Keras save such archives: save or download it again", &[]),
+    ),
+    no_model(holds!(Content::CutSafeTensors(..)), "a safetensors file", Says::Computed(of_cut_safetensors)),
+    no_model(holds!(Content::Folder(_)), "a folder", Says::Computed(of_folder)),
+    no_model(
+        holds!(Content::WebPage),
+        "a web page",
+        Says::Help("the link led to a page about the file: download the file itself", &[]),
+    ),
+    no_model(
+        holds!(Content::LfsPointer),
+        "a pointer of Git LFS",
+        Says::Help(
+            "the file itself is not here yet: let Git fetch it, in the folder that it is in",
+            &["git lfs pull --include $NAME"],
+        ),
+    ),
+    no_model(Holds::Content(|_, _| true), "of no format that cellc knows", Says::Computed(of_text)),
+];
