@@ -160,6 +160,11 @@ impl<'m> Recurrences<'m> {
     /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters merge tensors that are
     /// given twice.
     fn starts_h_and_c(&self, source: Source) -> bool {
+        self.of_h_and_c(source).is_some()
+    }
+
+    /// The place of such an LSTM.
+    fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let of = |letter: char| {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
             all.flat_map(move |r| {
@@ -168,7 +173,7 @@ impl<'m> Recurrences<'m> {
             })
         };
         let c: Vec<_> = of('c').collect();
-        !c.is_empty() && of('h').any(|start| c.contains(&start))
+        of('h').find(|start| c.contains(start)).map(|(place, _)| place)
     }
 
     /// What reads tensors for what they hold.
@@ -356,6 +361,9 @@ fn place_of(cell: &ValidCell) -> usize {
         .next()
         .expect("validate: a cell has outputs before the sweep")
 }
+
+/// What separates h and c of an LSTM that one input gives.
+const OWN_INPUTS: &str = "export the model with a tensor of its own for h and for c";
 
 /// What keeps a pair that is not taken for a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -586,7 +594,7 @@ impl<'a> Validation<'a> {
                 format!("to keep {it} between calls with the other states, add {}", line(&these))
             }
             _ if *remedy == Remedy::Option => format!("to keep {it} between calls, add {}", line(&these)),
-            _ if *remedy == Remedy::Inputs => "export the model with a tensor of its own for h and for c".to_owned(),
+            _ if *remedy == Remedy::Inputs => OWN_INPUTS.to_owned(),
             Some((_, Order::Lengths)) => "give the initial state at every call".to_owned(),
             Some(_) => "give the whole sequence in one call, and the initial state with it".to_owned(),
             None => format!("to have {it} kept between calls, give input and output one shape in the model"),
@@ -610,11 +618,12 @@ impl<'a> Validation<'a> {
         let mut states: Vec<StatePair> = Vec::new();
         for (input, output) in pairs {
             let text = format!("{}={}", quoted(input), quoted(output));
-            let mut refuse = |found: String, valid: String| {
+            let correct = format!("correct {}", self.options.wording.of(Setting::State));
+            let mut refuse_with = |found: String, valid: String, help: &str| {
                 let diagnostic = Diagnostic::error(Origin::Unknown, format!("the state {text}: {found}"));
-                let help = format!("correct {}", self.options.wording.of(Setting::State));
                 self.diagnostics.push(diagnostic.valid(valid).help(help));
             };
+            let mut refuse = |found: String, valid: String| refuse_with(found, valid, &correct);
             let parameter = find_name(&inputs, input, "in")
                 .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs))));
             let result = find_name(&outputs, output, "out")
@@ -638,6 +647,12 @@ impl<'a> Validation<'a> {
             } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
                 let why = why_never(wrong, self.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
+            } else if let Some(place) = recurrences.of_h_and_c(Source::Parameter(parameter))
+                && recurrences.update(model, r.source, true).is_some_and(|(of, ..)| of == Source::Parameter(parameter))
+            {
+                let layer = self.layers.get(&place).map_or(String::new(), |node| format!(" of {}", quoted(&node.name)));
+                let found = format!("h and c{layer} start from the same elements of the input");
+                refuse_with(found, "an input for one of the two states".to_owned(), OWN_INPUTS);
             } else {
                 states.push(StatePair { parameter, result });
             }

@@ -744,6 +744,22 @@ fn a_changed_state_of_both_directions_is_not_offered() {
     assert!(text.contains("runs in both directions"), "{text}");
 }
 
+/// One input for h and c of an LSTM takes neither of the two new states, whichever is asked for.
+#[test]
+fn one_input_for_h_and_c_is_no_state_when_asked_for() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[N as isize, 4, H as isize]);
+    let both = graph.parameter("c", &[N as isize, 1, H as isize]);
+    let lengths = full(&mut graph, 4);
+    let out = sequence(&mut graph, (CellKind::Lstm, FORWARD), x, lengths, &[both, both]);
+    ["y", "hn", "cn"].iter().zip(out).for_each(|(name, value)| graph.result(name, value));
+    for new in ["hn", "cn"] {
+        let text = said(vec![("", Graph(graph.0.clone()), states(&[("c", new)]))]);
+        assert!(text.contains(&format!("the state \"c\"=\"{new}\": h and c of ")), "{text}");
+        assert!(text.contains("export the model with a tensor of its own for h and for c"), "{text}");
+    }
+}
+
 #[test]
 fn a_state_is_not_made_of_integers() {
     let mut graph = Graph::default();
