@@ -75,7 +75,9 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        // `main` prints "Error: " in front
+        let text = self.to_string();
+        f.write_str(text.strip_prefix("error: ").unwrap_or(&text))
     }
 }
 

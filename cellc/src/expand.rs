@@ -36,6 +36,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Key { name, .. } => format!("`{name}`"),
     // no macro has a key for the rest
     Setting::Shape => "`cellc::Builder::shape`".to_owned(),
+    Setting::OpenShape => "`cellc::Builder::open_shape`".to_owned(),
     Setting::State => "`cellc::Builder::state`".to_owned(),
     Setting::MaxSteps => "`cellc::Builder::max_steps`".to_owned(),
     Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState => {

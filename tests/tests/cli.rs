@@ -1327,7 +1327,7 @@ fn inspect_compares_precisions() {
         serde_json::from_str(&done.succeeded().stdout).expect("it is JSON")
     };
     for (target, what) in [("cortex-m4f", "instructions"), ("x86-64", "cycles")] {
-        let compared = inspect(target, "f32")["arithmetics"].take();
+        let compared = inspect(target, "f32")["precisions"].take();
         for (at, name) in ["f32", "int16", "int8x16", "int8"].into_iter().enumerate() {
             assert_eq!(compared["names"][at], name);
             let own = inspect(target, name);
@@ -1826,6 +1826,13 @@ fn inspect_counts_what_the_model_asks_for() {
     let torch = report("torch_gru2_head_static", &[]);
     let shape_of = torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
     assert_eq!(shape_of.expect("ShapeOf is folded")["count"], 1);
+    // an operator of ONNX that becomes several operations is one layer, and none that is folded
+    let onnx = Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases/gru_reset_after_17/model.onnx");
+    let printed = place.cellc(arguments!["inspect", onnx, "--shape=x=1,5,6", "--json"]).succeeded().stdout;
+    let onnx: serde_json::Value = serde_json::from_str(&printed).expect("it is JSON");
+    let kinds: Vec<&serde_json::Value> =
+        onnx["folded"].as_array().unwrap().iter().map(|folded| &folded["kind"]).collect();
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| **kind != "GRU" && !kind.to_string().contains(',')), "{onnx}");
     assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "view").count(), 2);
     assert_eq!(torch["layers"].as_array().unwrap().iter().filter(|layer| layer["done"] == "fused").count(), 1);
     // the batch of the command line

@@ -785,7 +785,7 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
         let compilation =
             compile(&model, &Options { precision: Some(precision), ..Options::default() }).expect("it compiles");
         assert!(compilation.header.join(" ").contains(said), "{:?}", compilation.header);
-        let precisions = Report::new(&model, &compilation, 0, None).arithmetics.expect("a table");
+        let precisions = Report::new(&model, &compilation, 0, None).precisions.expect("a table");
         let place = |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
         let in_8_bits = (place("int8"), place("int8x16"));
         assert_eq!(precisions.same, [in_8_bits]);

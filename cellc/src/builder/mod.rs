@@ -782,6 +782,7 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Batch(None) => "`Builder::batch`".to_owned(),
     Setting::Batch(Some(rows)) => format!("`.batch({rows})`"),
     Setting::Shape => "`Builder::shape`".to_owned(),
+    Setting::OpenShape => "`Builder::open_shape`".to_owned(),
     Setting::State => "`Builder::state`".to_owned(),
     Setting::ShapeOf(..) | Setting::OpenDim(_) | Setting::StateOf(_) | Setting::NoState | Setting::ConstantOf(..) => {
         format!("`.{}`", method(setting).unwrap_or_default())

@@ -76,6 +76,8 @@ fn weights_that_are_not_finite_are_warned_about() {
 fn advice_is_in_the_words_of_the_builder() {
     let text = refused(&Builder::gru(2, 1).shape("y", [1, 1]));
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");
+    let text = refused(&Builder::gru(2, 1).open_shape("y", [Some(1), None]));
+    assert!(text.contains("correct the name in `Builder::open_shape`"), "{text}");
     // what it says of the command line is not for users of the Builder: neither in what was found nor in what is valid
     for (builder, found) in [
         (Builder::gru(2, 1).clip(-1.0), "error: `Builder::clip` is -1"),
@@ -110,6 +112,14 @@ fn c_is_a_header_and_a_source() {
     let names: Vec<&str> = files.iter().map(|file| &file.name[..]).collect();
     assert_eq!(names, ["denoiser.h", "denoiser.c"]);
     assert!(String::from_utf8_lossy(&files[0].bytes).contains("void denoiser_step("));
+}
+
+/// `main` prints "Error: " in front of what `Debug` gives.
+#[test]
+fn an_error_is_called_so_once() {
+    let error = Builder::gru(2, 1).clip(-1.0).compile().expect_err("a clip below zero");
+    assert!(error.to_string().starts_with("error: `Builder::clip`"), "{error}");
+    assert!(format!("{error:?}").starts_with("`Builder::clip`"), "{error:?}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   kernels    name, note, layers, writes_outputs, writes_variables, plan, multiply_adds, weight_bytes, weight_bytes_read,
              operations, cycles, share
   folded     kind, count, names
-  totals     layers_read, constants_read, multiply_adds, weight_bytes, weight_format, weights_at_run_time, state_bytes,
+  totals     layers_read, constants_read, multiply_adds, weight_bytes, precision, weights_at_run_time, state_bytes,
              block_bytes, flash_bytes, memory_bytes, source_bytes, operations, cycles
 Layers, kernels, inputs and so on are named by their indices in these lists, from 0. What a layer reads is {\"layer\": 3},
 {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.

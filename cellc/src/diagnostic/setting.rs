@@ -10,6 +10,8 @@ pub enum Setting<'a> {
     Batch(Option<usize>),
     /// The shapes of inputs.
     Shape,
+    /// The shapes of inputs, where one leaves a size open.
+    OpenShape,
     /// The shape of an input; `None` is a size that is left open.
     ShapeOf(&'a str, &'a [Option<usize>]),
     /// Sizes of dimensions that the file names.
@@ -70,7 +72,7 @@ fn option(setting: Setting<'_>) -> String {
         Setting::Weights => "--weights".to_owned(),
         Setting::Batch(None) => "--batch".to_owned(),
         Setting::Batch(Some(rows)) => format!("--batch {rows}"),
-        Setting::Shape => "--shape".to_owned(),
+        Setting::Shape | Setting::OpenShape => "--shape".to_owned(),
         Setting::ShapeOf(input, sizes) => {
             let sizes = sizes.iter().map(|size| size.map_or("?".to_owned(), |size| size.to_string()));
             format!("--shape {}", in_shell(&format!("{input}={}", sizes.collect::<Vec<_>>().join(","))))

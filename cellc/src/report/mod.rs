@@ -13,7 +13,9 @@ use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
-use crate::model::{Model, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted};
+use crate::model::{
+    Model, Node, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted,
+};
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
@@ -49,7 +51,7 @@ pub struct Report {
     /// What a step costs on the target; none where the target is no machine of its own.
     pub on_target: Option<TargetCost>,
     /// What the layers that multiply with matrices would cost in each arithmetic; none where there are none, or weights are given at run time.
-    pub arithmetics: Option<Arithmetics>,
+    pub precisions: Option<Arithmetics>,
     /// The layers that stay f32 in each of them.
     pub in_f32: Vec<InF32>,
     /// The layers that multiply integers of the model by the model's scales in each of them.
@@ -220,7 +222,7 @@ pub struct Totals {
     /// Of all packed weights and constants.
     pub weight_bytes: u64,
     /// How matrices are stored.
-    pub weight_format: &'static str,
+    pub precision: &'static str,
     /// Whether weights are packed at run time.
     pub weights_at_run_time: bool,
     /// Of inputs that are state, and of variables.
@@ -281,7 +283,7 @@ impl Report {
             weights_at_run_time: !packed.is_baked(),
             state_bytes,
             block_bytes,
-            weight_format: weight_format(&compilation.plan),
+            precision: precision(&compilation.plan),
             flash_bytes: packed.bytes.len() as u64,
             memory_bytes: state_bytes + block_bytes + packed.run_time_bytes() as u64,
             source_bytes: source.map(|file| file.bytes.len() as u64).sum(),
@@ -302,7 +304,7 @@ impl Report {
             layers,
             totals,
             on_target: TargetCost::new(compilation, isa, measured),
-            arithmetics: arithmetics::arithmetics(compilation, isa.name),
+            precisions: arithmetics::arithmetics(compilation, isa.name),
             in_f32: arithmetics::in_f32(valid),
             in_own_integers: arithmetics::in_own_integers(compilation),
             formula: match plan.arch.instructions_of(isa) {
@@ -598,53 +600,72 @@ fn bodies(op: &Op) -> Vec<&Model> {
     }
 }
 
+/// The layers of a graph, each with the places of its nodes: an operator may have become several of them, one
+/// after the other but for constants.
+fn layers_of(model: &Model) -> Vec<Vec<usize>> {
+    let is_layer = |node: &Node| !matches!(node.op, Op::Parameter | Op::Result | Op::Constant(_));
+    let places: Vec<usize> = (0..model.nodes.len()).filter(|&place| is_layer(&model.nodes[place])).collect();
+    let layer = |place: usize| (&model.nodes[place].name, &model.nodes[place].kind);
+    places.chunk_by(|&a, &b| layer(a) == layer(b)).map(<[usize]>::to_vec).collect()
+}
+
 /// Layers and constants, those of bodies too.
 fn count_layers(model: &Model, counts: &mut (usize, usize)) {
-    for node in &model.nodes {
-        match &node.op {
-            Op::Parameter | Op::Result => {}
-            Op::Constant(_) => counts.1 += 1,
-            op => {
-                counts.0 += 1;
-                for body in bodies(op) {
-                    count_layers(body, counts);
-                }
-            }
-        }
+    counts.0 += layers_of(model).len();
+    counts.1 += model.nodes.iter().filter(|node| matches!(node.op, Op::Constant(_))).count();
+    for body in model.nodes.iter().flat_map(|node| bodies(&node.op)) {
+        count_layers(body, counts);
     }
 }
 
-/// Layers that computed nothing that is left to do. Where names repeat, as many as are left are taken to be left.
+/// Layers that computed nothing that is left to do. Where names in bodies repeat, as many as are left are taken to be left.
 fn folded(model: &Model, valid: &ValidModel) -> Vec<Folded> {
-    let mut left: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut places: BTreeSet<usize> = BTreeSet::new();
     for node in valid.all_nodes() {
-        *left.entry((&node.name, node.kind.to_lowercase())).or_default() += 1;
+        *left.entry((node.name.clone(), node.kind.to_lowercase())).or_default() += 1;
+        places.insert(node.layer.outer);
     }
     let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    collect_folded(model, &mut left, &mut gone);
+    collect_folded(model, &mut |place, _| places.contains(&place), &mut gone);
+    let mut is_left = |_, node: &Node| match left.get_mut(&(node.name.clone(), kind_of(node).to_lowercase())) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    let mut open: Vec<&Model> = model.nodes.iter().flat_map(|node| bodies(&node.op)).collect();
+    while let Some(body) = open.pop() {
+        collect_folded(body, &mut is_left, &mut gone);
+        open.extend(body.nodes.iter().flat_map(|node| bodies(&node.op)));
+    }
     gone.into_iter().map(|(kind, names)| Folded { kind: kind.to_owned(), count: names.len(), names }).collect()
 }
 
+/// The type of a layer without its number.
+fn kind_of(node: &Node) -> &str {
+    node.kind.split(", ").next().unwrap_or(&node.kind)
+}
+
+/// Adds the layers of one graph of which no node is left.
 fn collect_folded<'a>(
     model: &'a Model,
-    left: &mut BTreeMap<(&'a str, String), usize>,
+    is_left: &mut dyn FnMut(usize, &Node) -> bool,
     gone: &mut BTreeMap<&'a str, Vec<String>>,
 ) {
-    for node in &model.nodes {
-        let kind = node.kind.split(", id ").next().unwrap_or(&node.kind);
-        match &node.op {
-            Op::Parameter | Op::Result | Op::Constant(_) | Op::ReadValue { .. } | Op::Assign { .. } => continue,
-            op => bodies(op).into_iter().for_each(|body| collect_folded(body, left, gone)),
-        }
-        match left.get_mut(&(node.name.as_str(), kind.to_lowercase())) {
-            Some(count) if *count > 0 => *count -= 1,
-            _ => gone.entry(kind).or_default().push(node.name.clone()),
+    for layer in layers_of(model) {
+        let first = &model.nodes[layer[0]];
+        let is_variable = matches!(first.op, Op::ReadValue { .. } | Op::Assign { .. });
+        let left = layer.iter().filter(|&&place| is_left(place, &model.nodes[place])).count();
+        if left == 0 && !is_variable {
+            gone.entry(kind_of(first)).or_default().push(first.name.clone());
         }
     }
 }
 
 /// How the matrices of all layers are stored, if in the same way.
-fn weight_format(plan: &Plan) -> &'static str {
+fn precision(plan: &Plan) -> &'static str {
     let mut names = plan.products.iter().map(|product| product.product.format.name());
     let first = names.next().unwrap_or(WeightFormat::F32.name());
     if names.all(|name| name == first) { first } else { "mixed" }

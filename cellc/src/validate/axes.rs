@@ -44,7 +44,10 @@ pub(super) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         }
     }
     let agree = |a: &SequenceAxes, b: &SequenceAxes| (a.rows, a.steps) == (b.rows, b.steps);
-    found.into_iter().map(|all| all.first().copied().filter(|first| all.iter().all(|axes| agree(axes, first)))).collect()
+    found
+        .into_iter()
+        .map(|all| all.first().copied().filter(|first| all.iter().all(|axes| agree(axes, first))))
+        .collect()
 }
 
 /// The axes of what a node of so many inputs makes of a value at a port.

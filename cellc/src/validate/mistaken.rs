@@ -91,11 +91,14 @@ impl Validation<'_> {
             }
             let said = format!("{}: a call computes {rows} sequences beside each other", self.counts_rows(&found));
             let origin = self.model.nodes[self.model.parameters[input]].origin.clone();
-            let mut notice = Diagnostic::notice(origin, said);
-            if let Some((help, lines)) = self.batch_first(&found) {
-                notice = notice.help(help).lines(lines);
-            }
-            self.diagnostics.push(notice);
+            let (help, lines) = self.batch_first(&found).unwrap_or_else(|| {
+                let SequenceAxes { rows, steps, .. } = found.axes;
+                (
+                    format!("for one sequence give 1 as the size of axis {rows}, and the steps along axis {steps}"),
+                    self.export_again(&[(input, steps)], "steps"),
+                )
+            });
+            self.diagnostics.push(Diagnostic::notice(origin, said).help(help).lines(lines));
         }
     }
 }

@@ -24,14 +24,14 @@ impl Validation<'_> {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
                     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid("one");
-                    let diagnostic = diagnostic.help(format!("remove one {}", self.options.wording.of(Setting::Shape)));
+                    let diagnostic = diagnostic.help(format!("remove one {}", self.shape_option(Some(shape))));
                     self.diagnostics.push(diagnostic);
                 }
                 Ok(index) => given[index] = Some(shape),
                 Err(problem) => self.diagnostics.push(
                     Diagnostic::error(Origin::Unknown, format!("a shape is given for {}, but {problem}", quoted(name)))
                         .valid(format!("the inputs of the model: {}", list_names(&all_names)))
-                        .help(format!("correct the name in {}", self.options.wording.of(Setting::Shape))),
+                        .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
                 ),
             }
         }
@@ -105,7 +105,7 @@ impl Validation<'_> {
                 };
                 let found = format!("the shape {} is given for the input{against}", given_text(given));
                 let valid = "sizes of 1 or more that agree with the model where it knows them";
-                let help = format!("correct {}", self.options.wording.of(Setting::Shape));
+                let help = format!("correct {}", self.shape_option(Some(given)));
                 self.error(node, &value.origin, found, valid, help);
                 return None;
             }
@@ -116,7 +116,7 @@ impl Validation<'_> {
             Dim::Fixed(size) if asked_for(axis) => Some((axis, size)),
             _ => None,
         }) {
-            self.not_open(index, (axis, *size), &stated);
+            self.not_open(index, (axis, *size), &stated, given);
             return None;
         }
         let batch_axes = self.batch_axes[index].clone();
@@ -145,7 +145,7 @@ impl Validation<'_> {
                             given_text(given)
                         );
                         let right = format!("{features} as the last size");
-                        let help = format!("correct {}", self.options.wording.of(Setting::Shape));
+                        let help = format!("correct {}", self.shape_option(Some(given)));
                         self.error(node, &value.origin, found, right, help);
                         return None;
                     }
@@ -197,12 +197,18 @@ impl Validation<'_> {
 
 impl Validation<'_> {
     /// Says that an axis which options leave open has a size in the model, and how to leave open what may be.
-    fn not_open(&mut self, index: usize, (axis, size): (usize, usize), stated: &[Dim]) {
+    fn not_open(
+        &mut self,
+        index: usize,
+        (axis, size): (usize, usize),
+        stated: &[Dim],
+        given: Option<&[Option<usize>]>,
+    ) {
         let node = &self.model.nodes[self.model.parameters[index]];
         let origin = &self.model.values[node.outputs[0].0].origin;
         let found = format!(
             "{} leaves axis {axis} of the input open, but the model says {}",
-            self.options.wording.of(Setting::Shape),
+            self.shape_option(given),
             shape_text(stated)
         );
         let axes = self.sequence_axes[index];
@@ -245,6 +251,12 @@ impl Validation<'_> {
         if let Some(error) = self.diagnostics.0.last_mut() {
             error.lines = again;
         }
+    }
+
+    /// What gives the shape of an input, with a size left open where that is so.
+    fn shape_option(&self, given: Option<&[Option<usize>]>) -> String {
+        let is_open = given.is_some_and(|given| given.contains(&None));
+        self.options.wording.of(if is_open { Setting::OpenShape } else { Setting::Shape })
     }
 
     /// What the weights take as the last size of an input, where the shape that is given has another one.

@@ -235,10 +235,11 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
         let head = head.into_iter().map(str::to_owned).collect();
         text += &columns(&[vec![head], all.iter().map(row).collect()].concat());
     }
-    let target = first.compilation.options.arch.name;
+    let options = &first.compilation.options;
+    let (target, language) = (options.arch.name, options.language.name());
     let parts =
         if first.costs.with_code { "weights, constants and code (an estimate)" } else { "weights and constants" };
-    text += &format!("\na step for --target {target}; flash: {parts}\n");
+    text += &format!("\na step of the generated {language} for --target {target}; flash: {parts}\n");
     let mut costs = vec![vec!["precision".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
     for checked in all {
         let instructions = checked.costs.instructions.map_or("not known".to_owned(), |n| n.to_string());

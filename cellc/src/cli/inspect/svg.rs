@@ -492,7 +492,7 @@ mod tests {
             folded: vec![Folded { kind: name.to_owned(), count: 1, names: vec![name.to_owned()] }],
             totals: Totals::default(),
             on_target: None,
-            arithmetics: None,
+            precisions: None,
             in_f32: Vec::new(),
             in_own_integers: Vec::new(),
             formula: String::new(),

@@ -29,8 +29,8 @@ pub(super) fn table(report: &Report) -> String {
     text.push('\n');
     text.push_str(&kernels(report));
     text.push('\n');
-    if let Some(arithmetics) = &report.arithmetics {
-        text.push_str(&in_each_arithmetic(arithmetics));
+    if let Some(precisions) = &report.precisions {
+        text.push_str(&in_each_arithmetic(precisions));
     }
     for InF32 { layers, why } in &report.in_f32 {
         let layers: Vec<_> = layers.iter().map(|layer| visible(layer)).collect();
@@ -44,7 +44,7 @@ pub(super) fn table(report: &Report) -> String {
             _ = writeln!(text, "{line}");
         }
     }
-    if report.arithmetics.is_some() || !report.in_f32.is_empty() || !report.in_own_integers.is_empty() {
+    if report.precisions.is_some() || !report.in_f32.is_empty() || !report.in_own_integers.is_empty() {
         text.push('\n');
     }
     for line in totals(report) {
@@ -176,7 +176,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
 fn totals(report: &Report) -> Vec<String> {
     let totals = &report.totals;
     let when = if totals.weights_at_run_time { ", packed at run time" } else { "" };
-    let format = if totals.weight_format == "f32" { String::new() } else { format!(", as {}", totals.weight_format) };
+    let format = if totals.precision == "f32" { String::new() } else { format!(", as {}", totals.precision) };
     let mut lines = vec![
         format!("weights        {} bytes{format}{when}", grouped(totals.weight_bytes)),
         format!("state          {} bytes", grouped(totals.state_bytes)),
