@@ -203,7 +203,7 @@ fn formats() {
         let entry = entries.iter().find(|entry| entry.name() == option).expect("every key has an option");
         let _ = writeln!(text, "* `{}`: {}", key.name_in_files(), entry.text);
     }
-    text += "\n## Files that are recognised and refused\n\n| file | recognised by | conversion |\n|---|---|---|\n";
+    text += "\n## Files that are recognised and refused\n\n";
     let listed = REFUSED.iter().filter(|row| !row.name.is_empty());
     // formats that are recognised and converted in one way share a line, at the place of the first
     let mut lines: Vec<(&Refused, Vec<String>)> = Vec::new();
@@ -217,7 +217,8 @@ fn formats() {
         }
     }
     for (row, files) in lines {
-        let _ = writeln!(text, "| {} | {} | {} |", files.join(", "), row.recognised_by, row.way);
+        let by = if row.recognised_by == "content" { String::new() } else { format!(" ({})", row.recognised_by) };
+        let _ = writeln!(text, "* {}{by}: {}", files.join(", "), row.way);
     }
     compare_part("docs/reference/formats.md", text.trim_end());
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::content::Content;
 use super::lines::{Advice, Named, SAVED_PIPE, advice, in_python, in_shell, python, to_output};
 use super::readers::{FORMATS, are_read, endings, is_readable};
-use super::refused::REFUSED;
+use super::refused::{Computed, REFUSED, Refused, Says};
+use super::saved;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::model_file::ModelFile;
 
@@ -18,7 +19,7 @@ const NONE: [&str; 0] = [];
 pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     let shown = quoted(&file.shown());
     let row = REFUSED.iter().find(|row| row.matches(content, file.path)).expect("the last row matches every file");
-    let Advice { is, mut help, lines } = row.advice(&Named::new(file), content);
+    let Advice { is, mut help, lines } = of_row(row, &Named::new(file), content);
     if file.is_piped() && lines.iter().any(|line| line.contains(SAVED_PIPE)) {
         help.insert_str(0, &format!("save what came through the pipe as a file, here {SAVED_PIPE}; then "));
     }
@@ -29,6 +30,20 @@ pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     };
     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read()).lines(lines);
     if help.is_empty() { diagnostic } else { diagnostic.help(help) }
+}
+
+fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
+    let is = row.is;
+    match row.says {
+        Says::Help(help, lines) => named.advice(is, help, lines),
+        Says::Computed(Computed::TorchSave) => saved::of(named, is),
+        Says::Computed(Computed::StateDict) => of_state_dict(named, content, is),
+        Says::Computed(Computed::Compressed) => of_compressed(named, content, is),
+        Says::Computed(Computed::Archive) => of_archive(named, content, is),
+        Says::Computed(Computed::CutSafeTensors) => of_cut_safetensors(content, is),
+        Says::Computed(Computed::Folder) => of_folder(named, content, is),
+        Says::Computed(Computed::Text) => of_text(named, is),
+    }
 }
 
 /// What a file of unknown content is, by its name; `unknown`: where the name says nothing.
@@ -42,25 +57,25 @@ fn not_as_named(path: &Path, unknown: &str) -> String {
     }
 }
 
-pub(super) fn of_compressed(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_compressed(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Compressed(unpack) = content else { return advice(is, "", NONE) };
     advice(is, "unpack it, and give what comes out", [format!("{unpack} {}", named.in_shell())])
 }
 
-pub(super) fn of_archive(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_archive(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Archive(unpack, inside) = content else { return advice(is, "", NONE) };
     let inside = inside.iter().find(|name| is_readable(name)).map(|name| named.compile(name, &named.stem));
     let lines = std::iter::once(format!("{unpack} {}", named.in_shell())).chain(inside);
     advice(is, "unpack it, and give the model that is in it", lines)
 }
 
-pub(super) fn of_cut_safetensors(_: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_cut_safetensors(content: &Content, is: &'static str) -> Advice {
     let Content::CutSafeTensors(needs, has) = content else { return advice(is, "", NONE) };
     let is = format!("{is} of {has} bytes whose header alone takes {needs}");
     advice(&is, "it is cut short: save or download it again", NONE)
 }
 
-pub(super) fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Folder(names) = content else { return advice(is, "", NONE) };
     let compile = |name: &String| named.compile(&named.path.join(name).to_string_lossy(), "model");
     let models = models(&named.path, names);
@@ -72,7 +87,7 @@ pub(super) fn of_folder(named: &Named, content: &Content, is: &'static str) -> A
 }
 
 /// Advice about a file of unknown content.
-pub(super) fn of_text(named: &Named, _: &Content, is: &'static str) -> Advice {
+fn of_text(named: &Named, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
         let lines = beside.is_file().then(|| named.compile(&beside.to_string_lossy(), &named.stem));
@@ -109,7 +124,7 @@ const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON 
                              place of lstm where it is one; cellc says which layers it finds";
 
 /// Advice about weights under the key `state_dict` of a JSON file.
-pub(super) fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Json(keys) = content else { return advice(is, "", NONE) };
     let (literal, stem) = (named.in_python(), &named.stem);
     let tensors = format!("{stem}.safetensors");

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use super::advice::{of_archive, of_compressed, of_cut_safetensors, of_folder, of_state_dict, of_text};
 use super::content::Content;
-use super::lines::{Advice, Named};
-use super::{saved, tflite};
+use super::tflite;
 
 /// A format that is not read.
 #[derive(Debug)]
@@ -37,10 +35,22 @@ pub(super) enum Holds {
 /// What is said of a file.
 #[derive(Debug)]
 pub(super) enum Says {
-    /// Help, and lines for a shell with the words of [`Named::filled`] in them.
+    /// Help, and lines for a shell with the words of `Named::filled` in them.
     Help(&'static str, &'static [&'static str]),
     /// What depends on more than the names of the file.
-    Computed(fn(&Named, &Content, &'static str) -> Advice),
+    Computed(Computed),
+}
+
+/// Advice that depends on what a file holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Computed {
+    TorchSave,
+    StateDict,
+    Compressed,
+    Archive,
+    CutSafeTensors,
+    Folder,
+    Text,
 }
 
 impl Refused {
@@ -49,13 +59,6 @@ impl Refused {
             (Holds::Content(holds), _) => holds(content, path),
             (Holds::Key(key), Content::Json(keys)) => keys.iter().any(|other| other == key),
             (Holds::Key(_), _) => false,
-        }
-    }
-
-    pub(super) fn advice(&self, named: &Named, content: &Content) -> Advice {
-        match self.says {
-            Says::Help(help, lines) => named.advice(self.is, help, lines),
-            Says::Computed(advice) => advice(named, content, self.is),
         }
     }
 }
@@ -118,7 +121,7 @@ pub static REFUSED: &[Refused] = &[
         way: "weights as `.safetensors`",
         holds: holds!(Content::TorchSave),
         is: "a file that PyTorch saved (torch.save)",
-        says: Says::Computed(|named, _, is| saved::of(named, is)),
+        says: Says::Computed(Computed::TorchSave),
     },
     Refused {
         name: "torch.export",
@@ -346,7 +349,7 @@ pub static REFUSED: &[Refused] = &[
         way: "as printed",
         holds: holds!(Content::Compressed(_)),
         is: "a compressed file",
-        says: Says::Computed(of_compressed),
+        says: Says::Computed(Computed::Compressed),
     },
     Refused {
         name: "zip",
@@ -355,13 +358,13 @@ pub static REFUSED: &[Refused] = &[
         way: "as printed",
         holds: holds!(Content::Archive(..)),
         is: "an archive",
-        says: Says::Computed(of_archive),
+        says: Says::Computed(Computed::Archive),
     },
     json(
         "state_dict",
         "NeuralPi",
         "weights of PyTorch as JSON under the key state_dict (NeuralPi, Automated-GuitarAmpModelling)",
-        Says::Computed(of_state_dict),
+        Says::Computed(Computed::StateDict),
     ),
     json(
         "class_name",
@@ -392,8 +395,8 @@ pub static REFUSED: &[Refused] = &[
         "a zip archive that is cut short",
         Says::Help("PyTorch and Keras save such archives: save or download it again", &[]),
     ),
-    no_model(holds!(Content::CutSafeTensors(..)), "a safetensors file", Says::Computed(of_cut_safetensors)),
-    no_model(holds!(Content::Folder(_)), "a folder", Says::Computed(of_folder)),
+    no_model(holds!(Content::CutSafeTensors(..)), "a safetensors file", Says::Computed(Computed::CutSafeTensors)),
+    no_model(holds!(Content::Folder(_)), "a folder", Says::Computed(Computed::Folder)),
     no_model(
         holds!(Content::WebPage),
         "a web page",
@@ -407,5 +410,5 @@ pub static REFUSED: &[Refused] = &[
             &["git lfs pull --include $NAME"],
         ),
     ),
-    no_model(Holds::Content(|_, _| true), "of no format that cellc knows", Says::Computed(of_text)),
+    no_model(Holds::Content(|_, _| true), "of no format that cellc knows", Says::Computed(Computed::Text)),
 ];
