@@ -589,7 +589,13 @@ def places(rng):
     for reduction in ('none', 'add', 'mul', 'max', 'min'):
         add('ScatterND', ['x', 'rows', 'new'], [2, 4, 5], reduction=reduction)
     add('ScatterND', ['counts', 'at', 'more'], [3], T.INT64)
-    add('Atan', ['x'], [2, 4, 5])
+    for function in ('Atan', 'Tan', 'Sinh', 'Cosh', 'Asin', 'Acos', 'Asinh', 'Atanh'):
+        add(function, ['x'], [2, 4, 5])
+    add('Acosh', [f'y{len(outputs) - 6}'], [2, 4, 5])
+    add('Hardmax', ['x'], [2, 4, 5], axis=1)
+    add('LRN', ['image'], [1, 4, 2, 1], size=3, alpha=0.5, beta=0.75, bias=2.0)
+    add('LpPool', ['x'], [2, 4, 3], kernel_shape=[3], strides=[2], pads=[1, 1])
+    add('LpPool', ['x'], [2, 4, 4], kernel_shape=[2], p=1)
     add('STFT', ['signal', 'step', 'window'], [1, 5, 5, 2])
     add('STFT', ['signal', 'step', '', 'eight'], [1, 5, 8, 2], onesided=0)
     add('DFT', ['image'], [1, 4, 2, 2], axis=1)

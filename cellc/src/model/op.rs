@@ -164,6 +164,10 @@ pub enum Op {
     },
     /// What the reader does not know, in a branch that may not be chosen.
     Unread(Box<Unread>),
+    /// Ones on a diagonal. Inputs: the numbers of rows and of columns, and how far it is above the main one.
+    Eye,
+    /// Elements moved along axes, those beyond an end to the other one. Inputs: data, by how many places, axes.
+    Roll,
     /// Ones on a diagonal, in the shape of the input.
     EyeLike {
         /// How far it is above the main one.
@@ -388,6 +392,16 @@ pub enum Elementwise {
     GeluTanh,
     /// v / 2 (1 + erf(v / sqrt(2)))
     Gelu,
+    Tan,
+    Sinh,
+    Cosh,
+    Asin,
+    Acos,
+    Asinh,
+    Acosh,
+    Atanh,
+    /// The square of the difference of the two inputs.
+    SquaredDifference,
     Exp,
     Log,
     Negative,
@@ -426,6 +440,19 @@ pub enum Elementwise {
 }
 
 impl Elementwise {
+    /// Whether it is made of others.
+    pub fn is_composed(self) -> bool {
+        use Elementwise as E;
+        let gates = matches!(self, E::Swish { .. } | E::Mish | E::HardSwish | E::GeluTanh | E::Gelu);
+        gates || self.is_hyperbolic() || matches!(self, E::Selu | E::Celu { .. } | E::SquaredDifference)
+    }
+
+    /// Whether it is a function of circles or hyperbolas that is made of others.
+    pub fn is_hyperbolic(self) -> bool {
+        use Elementwise as E;
+        matches!(self, E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh)
+    }
+
     /// How many inputs it takes.
     pub fn inputs(self) -> usize {
         use Elementwise as E;
@@ -433,6 +460,8 @@ impl Elementwise {
             E::Activation(_) | E::Clamp { .. } | E::Exp | E::Log | E::Negative | E::Abs => 1,
             E::Floor | E::Ceiling | E::Round | E::Truncate | E::Sign | E::LogicalNot => 1,
             E::Mish | E::HardSwish | E::Celu { .. } | E::GeluTanh | E::Gelu => 1,
+            E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh => 1,
+            E::SquaredDifference => 2,
             E::Swish { scaled } => 1 + usize::from(scaled),
             E::HardSigmoid | E::Select | E::Selu => 3,
             E::PRelu | E::Add | E::Subtract | E::Multiply | E::Divide | E::Maximum | E::Minimum | E::Power => 2,

@@ -163,6 +163,50 @@ impl Validation<'_> {
         }
     }
 
+    pub(super) fn eye(&mut self, node: &Node) {
+        let (Some(rows), Some(columns)) = (self.integer(node, 0, "the rows"), self.integer(node, 1, "the columns"))
+        else {
+            return;
+        };
+        let Some(diagonal) = self.diagonal(node, 2) else { return };
+        let size = |size: i64| usize::try_from(size).ok().filter(|size| (1..=LARGEST_INTEGER as usize).contains(size));
+        let (Some(rows), Some(columns)) = (size(rows), size(columns)) else {
+            let found = format!("{rows} rows and {columns} columns");
+            let valid = format!("1 to {LARGEST_INTEGER} of each");
+            self.error(node, &node.origin, found, valid, "correct the sizes");
+            return;
+        };
+        let element = self.model.values[node.outputs[0].0].element;
+        let is_one = |row: usize, column: usize| column as i64 - row as i64 == diagonal;
+        if let Some(eye) = self.of_places(node, rows, columns, element, is_one) {
+            self.set(node, 0, eye);
+        }
+    }
+
+    /// Parts behind each other, by the number of places: one for all axes, or one for each.
+    pub(super) fn roll(&mut self, node: &Node) {
+        let Some(mut data) = self.input(node, 0) else { return };
+        let (Some(shifts), Some(axes)) = (self.integers(node, 1, "the shift"), self.integers(node, 2, "the axes"))
+        else {
+            return;
+        };
+        if shifts.len() != 1 && shifts.len() != axes.len() {
+            let found = format!("{} shifts for {} axes", shifts.len(), axes.len());
+            self.error(node, &node.origin, found, "one shift, or one for each axis", "correct the shifts");
+            return;
+        }
+        let shape = self.shape_of(&data);
+        for (at, axis) in axes.into_iter().enumerate() {
+            let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+            let size = shape[axis];
+            let shift = shifts[at % shifts.len()].rem_euclid(size.max(1) as i64) as usize;
+            let places: Vec<usize> = (size - shift..size).chain(0..size - shift).collect();
+            let Some(rolled) = self.gathered(node, &data, axis, &places, &[size]) else { return };
+            data = rolled;
+        }
+        self.set(node, 0, data);
+    }
+
     /// Which diagonal an input says; the main one where there is none.
     fn diagonal(&mut self, node: &Node, port: usize) -> Option<i64> {
         // no matrix is larger than that

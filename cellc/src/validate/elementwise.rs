@@ -42,12 +42,16 @@ impl Validation<'_> {
             return self.hard_sigmoid(node, &inputs);
         }
         use Elementwise as E;
-        if matches!(
-            function,
-            E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh | E::Gelu
-        ) {
+        if function == E::SquaredDifference {
+            let difference = self.computed(node, E::Subtract, inputs)?;
+            return self.squared(node, &difference);
+        }
+        if function.is_composed() {
             self.all_floats(node, &inputs)?;
-            return self.composed(node, function, &inputs);
+            return match function.is_hyperbolic() {
+                true => self.hyperbolic(node, function, &inputs[0]),
+                false => self.composed(node, function, &inputs),
+            };
         }
         if function == Elementwise::PRelu {
             self.slope_by_channel(node, &mut inputs)?;

@@ -356,10 +356,9 @@ fn of_floats(function: Elementwise, [a, b, c]: [f64; 3]) -> f64 {
         E::Activation(Activation::Round) => a.round_ties_even(),
         E::Activation(Activation::Truncate) => a.trunc(),
         // made of others before they are folded
-        E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh | E::Gelu => f64::NAN,
+        function if function.is_composed() => f64::NAN,
         // folded as integers, or not at all
-        E::Activation(_) | E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => f64::NAN,
-        E::LogicalAnd | E::LogicalOr | E::LogicalNot => f64::NAN,
+        _ => f64::NAN,
     }
 }
 
@@ -396,10 +395,8 @@ fn of_integers(function: Elementwise, [a, b, c]: [i64; 3]) -> Result<i64, &'stat
         E::LogicalNot => Some(i64::from(a == 0)),
         E::Select => Some(if a != 0 { b } else { c }),
         E::Clamp { min, max } => Some((a as f64).max(f64::from(min)).min(f64::from(max)) as i64),
-        E::Swish { .. } | E::Mish | E::HardSwish | E::Selu | E::Celu { .. } | E::GeluTanh | E::Gelu => {
-            return Err("an operation on integers that floating point is meant for");
-        }
-        E::Activation(_) | E::HardSigmoid | E::PRelu | E::Exp | E::Log => {
+        // activations, and what is made of them
+        _ => {
             return Err("an operation on integers that floating point is meant for");
         }
     };

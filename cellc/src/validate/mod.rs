@@ -19,6 +19,7 @@ mod elementwise;
 mod export;
 mod flow;
 mod fold;
+mod hyperbolic;
 mod integers;
 mod interface;
 mod language_alone;
@@ -431,6 +432,8 @@ impl<'a> Validation<'a> {
             Op::OneHot { axis, from_end } => self.one_hot(node, *axis, *from_end),
             Op::Triangle { upper } => self.triangle(node, *upper),
             Op::EyeLike { diagonal } => self.eye_like(node, *diagonal),
+            Op::Eye => self.eye(node),
+            Op::Roll => self.roll(node),
             Op::Unread(why) => self.unread(node, why),
             Op::Blocks(of) => self.blocks(node, *of),
             Op::Einsum { equation } => self.einsum(node, equation),

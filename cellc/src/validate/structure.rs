@@ -147,6 +147,7 @@ fn arity(op: &Op) -> (RangeInclusive<usize>, RangeInclusive<usize>) {
         Op::RunningSum { .. } => (2..=2, 1..=1),
         Op::Resize(_) => (2..=3, 1..=1),
         Op::OneHot { .. } => (4..=4, 1..=1),
+        Op::Eye | Op::Roll => (3..=3, 1..=1),
         Op::Triangle { .. } => (1..=2, 1..=1),
         Op::Unread(_) => (0..=0, 0..=usize::MAX),
         Op::EyeLike { .. } | Op::Blocks(_) => (1..=1, 1..=1),

@@ -161,18 +161,43 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
 }
 
 pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bool) -> Values {
+    along_axis(reader, call, |reader, x, axis| Some(reader.op(Op::Softmax { axis, log }, vec![x])))
+}
+
+/// 1 at the first of the largest elements along an axis, 0 elsewhere.
+pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    along_axis(reader, call, |reader, x, axis| {
+        let (one, element) = (reader.integer(1), reader.element(x));
+        let best = Op::TopK { axis, largest: true, last: false, sorted_by_place: false };
+        let place = *reader.ops_of(best, vec![x, one], vec![element, ElementType::I64], Vec::new()).get(1)?;
+        let axes = reader.integers(&[axis]);
+        let place = reader.op_of(Op::Squeeze { skip: false }, vec![place, axes], ElementType::I64);
+        let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
+        let (at, zero) = (reader.integer(axis), reader.integer(0));
+        let size = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero]);
+        let [on, off] = [1.0, 0.0].map(|number| reader.number_like(x, number));
+        Some(reader.op_of(Op::OneHot { axis, from_end: false }, vec![place, size, on, off], element))
+    })
+}
+
+/// What `of` makes of data along an axis; below operator set 13 along all axes from one on.
+fn along_axis(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    of: impl Fn(&mut GraphReader<'_>, ValueId, i64) -> Option<ValueId>,
+) -> Values {
     let x = call.x();
     if call.version >= 13 {
         let axis = call.attributes.int("axis").unwrap_or(-1);
-        return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
+        return Some(vec![of(reader, x, axis)?]);
     }
     let axis = call.attributes.int("axis").unwrap_or(1);
     if axis == -1 {
-        return Some(vec![reader.op(Op::Softmax { axis, log }, vec![x])]);
+        return Some(vec![of(reader, x, axis)?]);
     }
     // all dimensions from the axis on are one
     let rows = flattened_from(reader, x, axis, 0)?;
-    let y = reader.op(Op::Softmax { axis: -1, log }, vec![rows]);
+    let y = of(reader, rows, -1)?;
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }

@@ -2,7 +2,10 @@
 
 use super::graph::{Call, GraphReader};
 use crate::diagnostic::quoted;
-use crate::model::{Convolution, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding, ValueId, Window};
+use crate::model::{
+    Activation, Convolution, Elementwise as E, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding,
+    ValueId, Window,
+};
 
 type Values = Option<Vec<ValueId>>;
 
@@ -76,12 +79,21 @@ pub(super) fn conv_transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 }
 
 fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {
-    let window = window(reader, call)?;
+    let kernel = kernel(reader, call)?;
+    pool_of(reader, call, kind, kernel)
+}
+
+fn kernel(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Vec<usize>> {
     let kernel = sizes(reader, call, "kernel_shape")?;
     if kernel.is_empty() {
         reader.error("no kernel_shape", "a size for each dimension", "export the model again");
         return None;
     }
+    Some(kernel)
+}
+
+fn pool_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind, kernel: Vec<usize>) -> Values {
+    let window = window(reader, call)?;
     let rounding = if call.attributes.flag("ceil_mode", false) { Rounding::CeilInside } else { Rounding::Floor };
     let op = Op::Pool(Box::new(Pool { kind, kernel, window, rounding }));
     Some(vec![reader.op(op, vec![call.x()])])
@@ -96,6 +108,60 @@ pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
 pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let count_pads = call.attributes.flag("count_include_pad", false);
     pool(reader, call, PoolKind::Average { count_pads })
+}
+
+/// `(sum |v|^p)^(1 / p)` of each window, p of 1 or 2.
+pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let p = call.attributes.int("p").unwrap_or(2);
+    let refused = match call.attributes.flag("ceil_mode", false) {
+        _ if p != 1 && p != 2 => Some((format!("p={p}"), "1 or 2")),
+        true => Some(("ceil_mode=1".to_owned(), "0")),
+        false => None,
+    };
+    if let Some((found, valid)) = refused {
+        reader.error(found, valid, "write it as Pow, AveragePool with count_include_pad=1, Mul and Pow");
+        return None;
+    }
+    let before = if p == 1 { E::Abs } else { E::Activation(Activation::Square) };
+    call.inputs[0] = Some(reader.op(Op::Elementwise(before), vec![call.x()]));
+    let kernel = kernel(reader, call)?;
+    let size = kernel.iter().fold(1, |product: usize, &size| product.saturating_mul(size));
+    let mean = pool_of(reader, call, PoolKind::Average { count_pads: true }, kernel)?[0];
+    let sum = super::operators::scaled(reader, mean, size as f32);
+    match p {
+        1 => Some(vec![sum]),
+        _ => Some(vec![reader.op(Op::Elementwise(E::Activation(Activation::Sqrt)), vec![sum])]),
+    }
+}
+
+/// LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbouring channels, those beyond an end 0.
+pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
+        .map(|(name, default)| call.attributes.float(name).unwrap_or(default));
+    let size = call.attributes.int("size").and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
+    let x = call.x();
+    let (Some(size), Some(rank @ 2..=4)) = (size, reader.rank(x)) else {
+        let found = "no size of 1 or more, or data of another number of dimensions";
+        reader.error(found, "a size, and 2 to 4 dimensions", "write it as AveragePool over the channels, Pow and Div");
+        return None;
+    };
+    let square = reader.op(Op::Elementwise(E::Activation(Activation::Square)), vec![x]);
+    // the channels as the first dimension of windows
+    let axis = reader.integers(&[1]);
+    let square = reader.op(Op::Unsqueeze, vec![square, axis]);
+    let along = |first: usize, rest: usize| [vec![first], vec![rest; rank - 2]].concat();
+    let pads = [(size - 1) / 2, size / 2].map(|pad| along(pad, 0).into_iter().map(|pad| pad as i64).collect());
+    let [begin, end] = pads;
+    let window = Window { strides: Vec::new(), dilations: Vec::new(), padding: Padding::Explicit { begin, end } };
+    let (kernel, kind) = (along(size, 1), PoolKind::Average { count_pads: true });
+    let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
+    let mean = reader.op(pool, vec![square]);
+    let mean = reader.op(Op::Squeeze { skip: false }, vec![mean, axis]);
+    let mean = super::operators::scaled(reader, mean, alpha);
+    let [bias, beta] = [bias, beta].map(|number| reader.number_like(x, number));
+    let sum = reader.op(Op::Elementwise(E::Add), vec![mean, bias]);
+    let divisor = reader.op(Op::Elementwise(E::Power), vec![sum, beta]);
+    Some(vec![reader.op(Op::Elementwise(E::Divide), vec![x, divisor])])
 }
 
 fn global(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Values {

@@ -48,6 +48,8 @@ pub(super) enum Then {
     Truncate,
     /// A second input scales the first.
     Scaled,
+    /// It runs along axis 1.
+    OfChannels,
     /// Data is the third input, scale and shift the first two.
     DataFirst,
     /// Sizes are the second input and scales the third, of which one is read.
@@ -230,6 +232,15 @@ impl GraphReader<'_, '_> {
                 let adds = self.word(index, data, "eps_mode", "add", &[("add", true), ("max", false)]);
                 ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? }))
             }
+            LayerType::Grn => {
+                let eps = self.epsilon(index, data, "bias")?;
+                ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true })).then(Then::OfChannels)
+            }
+            LayerType::Roll => ReadOperation::new(Op::Roll),
+            LayerType::Eye => {
+                let element = self.element_type(index, data, "output_type", &ElementType::ALL)?;
+                ReadOperation::new(Op::Eye).of(OutputTypes::Is(element))
+            }
             LayerType::BatchNorm => {
                 let eps = self.epsilon(index, data, "epsilon")?;
                 let then = if set < 5 { Then::DataFirst } else { Then::Nothing };
@@ -401,7 +412,7 @@ impl GraphReader<'_, '_> {
                         index,
                         data,
                         "output_type",
-                        &[ElementType::I32, ElementType::I64],
+                        &[ElementType::F32, ElementType::F16, ElementType::I32, ElementType::I64],
                     )?),
                 };
                 ReadOperation::new(Op::Range).of(element)
@@ -533,6 +544,10 @@ impl GraphReader<'_, '_> {
                 };
                 operation.element = OutputTypes::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
+            }
+            Then::OfChannels => {
+                let axis = Tensor::from_i64(vec![1], &[1])?;
+                inputs.push(self.extra(index, Op::Constant(axis), Vec::new()));
             }
             Then::Scaled => {
                 let scaled = inputs.len() > 1;

@@ -181,6 +181,8 @@ fn kind(op: &Op) -> &'static str {
         Op::OneHot { .. } => "OneHot",
         Op::Triangle { .. } => "Trilu",
         Op::EyeLike { .. } => "EyeLike",
+        Op::Eye => "Eye",
+        Op::Roll => "Roll",
         Op::Unread(_) => "Unread",
         Op::Blocks(_) => "DepthToSpace",
         Op::Einsum { .. } => "Einsum",

@@ -673,3 +673,63 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
     let (valid, _) = validate(&graph.0, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [2, 3]);
 }
+
+/// Functions that are made of activations are theirs to seven digits, where they are small too, and NaN where they have no
+/// value.
+#[test]
+fn functions_of_circles_and_hyperbolas() {
+    use Elementwise as E;
+    let of = |function: Elementwise, x: &[f64]| {
+        both_ways(&[x.len()], x, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1
+    };
+    let cases: [(Elementwise, fn(f64) -> f64, &[f64]); 8] = [
+        (E::Tan, f64::tan, &[-1.5, -0.0, 1e-6, 1.25, 3.0, 200.5]),
+        (E::Sinh, f64::sinh, &[-80.0, -1.0, -0.0, 1e-6, 0.25, 3.0, 88.75, f64::INFINITY]),
+        (E::Cosh, f64::cosh, &[-88.75, -1.0, 0.0, 1e-6, 0.25, f64::NEG_INFINITY]),
+        (E::Asin, f64::asin, &[-1.0, -0.5, -0.0, 1e-6, 0.75, 0.9990234375, 1.0, 1.5, f64::INFINITY]),
+        (E::Acos, f64::acos, &[-1.0, -0.5, 0.0, 0.75, 0.9990234375, 1.0, -1.5, f64::NEG_INFINITY]),
+        (E::Asinh, f64::asinh, &[-1e30, -2.0, -0.0, 1e-6, 0.03125, 3.0, 1.5e9, f64::NEG_INFINITY]),
+        (E::Acosh, f64::acosh, &[1.0, 1.0009765625, 2.0, 1e30, 0.5, -3.0, f64::INFINITY, f64::NEG_INFINITY]),
+        (E::Atanh, f64::atanh, &[-1.0, -0.5, -0.0, 1e-6, 0.9990234375, 1.0, 1.5, f64::NEG_INFINITY]),
+    ];
+    for (function, exact, x) in cases {
+        // what f32 holds
+        let x: Vec<f64> = x.iter().map(|&v| f64::from(v as f32)).collect();
+        for (v, y) in x.iter().zip(of(function, &x)) {
+            let wanted = exact(*v);
+            let same =
+                y.is_nan() && wanted.is_nan() || y == wanted && y.is_sign_negative() == wanted.is_sign_negative();
+            assert!(same || (y - wanted).abs() <= 4e-7 * wanted.abs(), "{function:?} of {v}: {y}, not {wanted}");
+        }
+    }
+    let squares = both_ways(&[3], &[1.0, -2.0, f64::NAN], |g, x| {
+        let other = g.floats(&[1], &[0.5]);
+        vec![g.elementwise(E::SquaredDifference, &[x, other])]
+    });
+    assert_eq!(squares[0].1[..2], [0.25, 6.25]);
+    assert!(squares[0].1[2].is_nan());
+}
+
+#[test]
+fn rolled_elements_and_ones_on_a_diagonal() {
+    let roll = |shifts: &'static [i64], axes: &'static [i64]| {
+        move |g: &mut Graph, x: ValueId| {
+            let (shifts, axes) = (g.ints(shifts), g.ints(axes));
+            g.op(Op::Roll, &[x, shifts, axes])
+        }
+    };
+    gives(&[2, 3], roll(&[1], &[-1]), (&[2, 3], &[2.0, 0.0, 1.0, 5.0, 3.0, 4.0]));
+    gives(&[2, 3], roll(&[-4, 1], &[1, 0]), (&[2, 3], &[4.0, 5.0, 3.0, 1.0, 2.0, 0.0]));
+    gives(&[2, 3], roll(&[1], &[0, 1]), (&[2, 3], &[5.0, 3.0, 4.0, 2.0, 0.0, 1.0]));
+    gives(&[2, 3], roll(&[1, 1], &[1, 1]), (&[2, 3], &[1.0, 2.0, 0.0, 4.0, 5.0, 3.0]));
+    let plus_eye = |diagonal: i64| {
+        move |g: &mut Graph, x: ValueId| {
+            let sizes = [2, 3, diagonal].map(|number| g.int(number));
+            let eye = g.op(Op::Eye, &sizes);
+            g.elementwise(Elementwise::Add, &[x, eye])
+        }
+    };
+    gives(&[2, 3], plus_eye(0), (&[2, 3], &[1.0, 1.0, 2.0, 3.0, 5.0, 5.0]));
+    gives(&[2, 3], plus_eye(2), (&[2, 3], &[0.0, 1.0, 3.0, 3.0, 4.0, 5.0]));
+    gives(&[2, 3], plus_eye(-9), (&[2, 3], &counting(&[2, 3])));
+}
