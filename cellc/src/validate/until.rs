@@ -381,6 +381,11 @@ impl<'a> Validation<'a> {
                 }
             },
             Op::Reduce { .. } if open[0].0 == 0 => false,
+            // parts behind the last one get no share of it
+            Op::Softmax { .. } => {
+                self.hands_on = Some(Ending { is_zero: false, ..ending });
+                false
+            }
             Op::Gather { .. } | Op::Unsqueeze | Op::Transpose if open.len() == 1 => {
                 let moved = self.moved_parts(node, open[0].0, axis);
                 if let Some(axis) = moved {
@@ -409,8 +414,8 @@ impl<'a> Validation<'a> {
                 COUNT_ALL,
             ),
         };
-        let valid = "an output of the model, operations element by element, reductions, indices of Gather, Unsqueeze, \
-                     Transpose";
+        let valid = "an output of the model, operations element by element, reductions, Softmax, indices of Gather, \
+                     Unsqueeze, Transpose";
         self.error(node, &node.origin, found, valid, help);
     }
 

@@ -412,7 +412,7 @@ impl GraphReader<'_, '_> {
                         index,
                         data,
                         "output_type",
-                        &[ElementType::F32, ElementType::F16, ElementType::I32, ElementType::I64],
+                        &[ElementType::F32, ElementType::I32, ElementType::I64],
                     )?),
                 };
                 ReadOperation::new(Op::Range).of(element)

@@ -682,7 +682,8 @@ fn functions_of_circles_and_hyperbolas() {
     let of = |function: Elementwise, x: &[f64]| {
         both_ways(&[x.len()], x, |g, x| vec![g.elementwise(function, &[x])]).remove(0).1
     };
-    let cases: [(Elementwise, fn(f64) -> f64, &[f64]); 8] = [
+    type Exact = fn(f64) -> f64;
+    let cases: [(Elementwise, Exact, &[f64]); 8] = [
         (E::Tan, f64::tan, &[-1.5, -0.0, 1e-6, 1.25, 3.0, 200.5]),
         (E::Sinh, f64::sinh, &[-80.0, -1.0, -0.0, 1e-6, 0.25, 3.0, 88.75, f64::INFINITY]),
         (E::Cosh, f64::cosh, &[-88.75, -1.0, 0.0, 1e-6, 0.25, f64::NEG_INFINITY]),

@@ -416,6 +416,36 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
     assert_eq!(counts, [&[1.0], &[1.0]], "mask_len, rows_len");
 }
 
+/// Softmax gives elements behind the last one no share, along their axis and across it.
+#[test]
+fn a_softmax_of_a_bounded_range_is_one_of_the_elements_that_there_are() {
+    for axis in [-1, 0] {
+        let mut graph = Graph::default();
+        let (numbers, _) = numbers(&mut graph);
+        let numbers = graph.convert(numbers, ElementType::F32);
+        let rows = graph.floats(&[2, 1], &[0.0, 1.0]);
+        let x = graph.elementwise(Elementwise::Multiply, &[rows, numbers]);
+        let y = graph.op(Op::Softmax { axis, log: false }, &[x]);
+        graph.result("y", y);
+        for (lengths, count) in [([9.0, 2.0], 3), ([2.0, 0.0], 1), ([0.0, 0.0], 0)] {
+            let found = computed(&graph, &[lengths.to_vec()]);
+            let share = |row: usize, column: usize| {
+                let exp = |row: usize, column: usize| (row as f64 * (column + 1) as f64).exp();
+                let sum: f64 = match axis {
+                    0 => (0..2).map(|row| exp(row, column)).sum(),
+                    _ => (0..count).map(|column| exp(row, column)).sum(),
+                };
+                if column < count { exp(row, column) / sum } else { 0.0 }
+            };
+            for (at, y) in found[0].1.iter().enumerate() {
+                let wanted = share(at / 3, at % 3);
+                assert!((y - wanted).abs() < 1e-7, "{axis} {lengths:?}: {found:?}");
+            }
+            assert_eq!(found[1].1, [count as f64], "y_len");
+        }
+    }
+}
+
 /// Whatever reads elements of a Range as if all were there is refused.
 #[test]
 fn a_range_to_a_bounded_limit_is_not_read_as_a_whole() {

@@ -671,7 +671,7 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("Broadcast", "opset1", "mode=\"bidirectional\"".to_owned(), (2, 1)),
         ("Broadcast", "opset3", "mode=\"pdpd\" mode.mode.axis=\"0\"".to_owned(), (2, 1)),
         ("ShapeOf", "opset3", "output_type=\"f32\"".to_owned(), (1, 1)),
-        ("Range", "opset4", "output_type=\"f32\"".to_owned(), (3, 1)),
+        ("Range", "opset4", "output_type=\"bf16\"".to_owned(), (3, 1)),
         ("Convert", "opset1", "destination_type=\"nf4\"".to_owned(), (1, 1)),
         ("ConvertLike", "opset1", String::new(), (1, 1)),
         ("ReadValue", "opset6", "variable_type=\"f32\"".to_owned(), (1, 1)),
