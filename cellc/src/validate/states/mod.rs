@@ -16,7 +16,7 @@ use super::interface::{find_name, list_names};
 use super::{Validation, sweep};
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
 use crate::model::{
-    Direction, Lengths, Node, Op, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
+    Direction, Lengths, Node, Op, ResultValue, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
 use crate::options::State;
 use through::Reach;
@@ -496,7 +496,34 @@ impl<'a> Validation<'a> {
             a.why == b.why && a.remedy == b.remedy && layer(a) == layer(b) && one
         };
         refused.chunk_by(alike).for_each(|refused| self.not_taken(model, refused, &whole));
+        self.integers_like_states(model);
         taken
+    }
+
+    /// Says of integers whose names are those of a state that none is kept of them.
+    fn integers_like_states(&mut self, model: &ValidModel) {
+        for (parameter, input) in model.parameters.iter().enumerate() {
+            if input.weight || input.length.is_some() || input.element.is_float() {
+                continue;
+            }
+            let (source, words) = (Source::Parameter(parameter), words::Words::new(&input.names));
+            let fits = |result: &&ResultValue| {
+                let same = !result.element.is_float() && result.shape == input.shape && result.source != source;
+                same && words.become_names(&words::Words::new(&result.names))
+            };
+            let computed = through::reached(model, &[source], Reach::Any);
+            let Some(at) = model.results.iter().position(|of| fits(&of) && computed.contains(&of.source)) else {
+                continue;
+            };
+            let found = format!(
+                "the input {} and the output {} are not treated as a state: they are of type {}, and states are of floats",
+                quoted(&name(&input.names, "in", parameter)),
+                quoted(&name(&model.results[at].names, "out", at)),
+                input.element.name()
+            );
+            let help = "give the output to the input of the next call, or keep the state as floats in the model";
+            self.diagnostics.push(Diagnostic::notice(Origin::Unknown, found).help(help));
+        }
     }
 
     /// The output that an input becomes, or why it is no state.

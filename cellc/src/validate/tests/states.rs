@@ -744,6 +744,25 @@ fn a_changed_state_of_both_directions_is_not_offered() {
     assert!(text.contains("runs in both directions"), "{text}");
 }
 
+/// A counter that is handed from call to call is no state, and a notice says so.
+#[test]
+fn a_state_of_integers_is_named() {
+    let said = |after: &str| {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[1, 3]);
+        let count = graph.input_of("count_state", &[1], ElementType::I64);
+        let one = graph.ints(&[1]);
+        let next = graph.op(Op::Elementwise(Elementwise::Add), &[count, one]);
+        graph.result("y", x);
+        graph.result(after, next);
+        validate(&graph.0, &Options::default()).expect("a counter").1.to_string()
+    };
+    let text = said("new_count_state");
+    assert!(text.contains("the input \"count_state\" and the output \"new_count_state\""), "{text}");
+    assert!(text.contains("they are of type i64") && !text.contains("--state"), "{text}");
+    assert!(!said("index").contains("state:"));
+}
+
 /// One input for h and c of an LSTM takes neither of the two new states, whichever is asked for.
 #[test]
 fn one_input_for_h_and_c_is_no_state_when_asked_for() {
