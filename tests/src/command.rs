@@ -1,8 +1,10 @@
-//! The command `cellc` and the examples.
+//! The command `cellc`, the examples, and the library of the macros.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+use serde_json::Value;
 
 /// The command `cellc`, built once by the cargo that runs the tests.
 ///
@@ -19,13 +21,35 @@ pub fn program() -> &'static Path {
 /// If it cannot be built.
 pub fn built(name: &str) -> PathBuf {
     // as a part of the whole workspace: a package alone has other features, and all that it needs is compiled again
+    let parts = ["--workspace", "--bin", name];
+    let programs = artifacts(&parts, |artifact| artifact["executable"].as_str().map(PathBuf::from));
+    programs.into_iter().next_back().expect("cargo says where the program is")
+}
+
+/// The Rust library `cellc_runtime`, which brings the macros, built by the cargo that runs the tests.
+///
+/// # Panics
+/// If it cannot be built.
+pub fn runtime() -> PathBuf {
+    let of_library = |artifact: &Value| {
+        let files = artifact["filenames"].as_array().filter(|_| artifact["target"]["name"] == "cellc_runtime")?;
+        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
+    };
+    // beside the package of the tests, which decides on features
+    let parts = ["--package", "cellc-tests", "--package", "cellc-runtime", "--lib"];
+    artifacts(&parts, of_library).pop().expect("cargo says where the library is")
+}
+
+/// What `found` takes from cargo's messages about a build of these parts.
+fn artifacts(parts: &[&str], found: impl Fn(&Value) -> Option<PathBuf>) -> Vec<PathBuf> {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--offline", "--quiet", "--workspace", "--message-format=json", "--bin", name])
+        .args(["build", "--offline", "--quiet", "--message-format=json"])
+        .args(parts)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo starts");
     let messages = String::from_utf8(built.stdout).expect("cargo writes UTF-8");
-    let (_, rest) = messages.rsplit_once("\"executable\":\"").expect("cargo says where the program is");
-    rest.split('"').next().expect("a path ends").into()
+    let messages = messages.lines().map(|line| serde_json::from_str(line).expect("a message is JSON"));
+    messages.filter_map(|message: Value| found(&message)).collect()
 }

@@ -10,7 +10,7 @@ use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random;
 use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, skip};
-use cellc_tests::subject::{Subject, assert_same};
+use cellc_tests::subject::{Subject, Values, assert_same};
 use cellc_tests::tiled::{CALLS, Layer, values};
 
 const AFTER: &str = "linear_before_reset=\"true\"";
@@ -128,7 +128,7 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
             assert_eq!(bits(amx - 1), bits(amx), "{}", subject.name);
         }
     }
-    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let mut expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     for compiler in driver::c_compilers() {
         if !compiler_works(compiler, &[flag], ONE_LINE, Far::Run) {
             skip(&format!("no {flag} of {compiler}"));
@@ -138,7 +138,7 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
         assert_same(compiler, &expected, &found);
     }
     let subjects: Vec<_> = subjects.into_iter().step_by(2).collect();
-    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    expected.retain(|(name, ..), _| subjects.iter().any(|subject| subject.name == *name));
     let found = driver::rust(&folder(&format!("{name}-rust")), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &expected, &found);
 }

@@ -1,13 +1,10 @@
 //! What the macros say about declarations that are wrong: every message at its key, all of them at once.
 
+use std::env;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The folder that the macros take for the package's: trybuild compiles the cases in a package of its own.
-fn package_of_the_cases() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-    target.join("tests/trybuild/cellc-tests")
-}
+use cellc_tests::{command, driver};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder for the model");
@@ -20,7 +17,9 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn wrong_declarations() {
-    let (here, models) = (Path::new(env!("CARGO_MANIFEST_DIR")), package_of_the_cases().join("models"));
+    // the folder that the macros take for the package's
+    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
+    let (here, models) = (Path::new(env!("CARGO_MANIFEST_DIR")), package.join("models"));
     for case in ["gru_cell_lbr1", "gru_cell_clip_lbr1", "rnn_cell_tanh", "gru_cell_batchdyn"] {
         copy(&here.join("corpus").join(case), &models.join(case));
     }
@@ -46,5 +45,37 @@ fn wrong_declarations() {
     assert_ne!(text, with_alpha);
     fs::write(models.join("alpha/model.xml"), with_alpha).expect("a model");
 
-    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+    let cases = fs::read_dir(here.join("tests/ui")).expect("cases");
+    let mut cases: Vec<_> = cases.map(|entry| entry.expect("a case").path()).collect();
+    cases.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    assert!(cases.len() >= 8, "{} cases", cases.len());
+    let runtime = command::runtime();
+    let differ: Vec<String> = cases.iter().filter_map(|case| difference(&package, &runtime, case)).collect();
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// The messages of a case if they are not those of the file beside it, which is written anew if `CELLC_BLESS` is set.
+fn difference(package: &Path, runtime: &Path, case: &Path) -> Option<String> {
+    // messages hold the path from the folder of the package
+    let name = Path::new("tests/ui").join(case.file_name().expect("a file"));
+    fs::create_dir_all(package.join("tests/ui")).expect("a folder");
+    fs::copy(case, package.join(&name)).expect("a case");
+    let mut rustc = driver::rustc();
+    rustc.current_dir(package).env("CARGO_MANIFEST_DIR", package);
+    rustc.args(["--edition=2024", "--emit=metadata", "--out-dir=."]).arg(&name);
+    rustc.arg("--extern").arg(format!("cellc_runtime={}", runtime.display()));
+    for folder in [runtime.with_file_name("deps").as_path(), runtime.parent().expect("it lies in a folder")] {
+        rustc.arg("-L").arg(format!("dependency={}", folder.display()));
+    }
+    let output = rustc.output().expect("rustc starts");
+    assert!(!output.status.success(), "{} compiles", name.display());
+    let said = String::from_utf8(output.stderr).expect("messages are UTF-8");
+    // the count of errors ends them
+    let said = said.split("error: aborting due to").next().unwrap_or_default().trim_end().to_owned() + "\n";
+    let kept = case.with_extension("stderr");
+    if env::var_os("CELLC_BLESS").is_some() {
+        fs::write(&kept, &said).expect("messages can be written");
+    }
+    let expected = fs::read_to_string(&kept).unwrap_or_default();
+    (said != expected).then(|| format!("{} says\n{said}\ninstead of\n{expected}", name.display()))
 }
