@@ -13,7 +13,7 @@ use cellc_tests::driver;
 use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
-use cellc_tests::subject::{Subject, assert_same, bits};
+use cellc_tests::subject::{Subject, Values, assert_same, bits};
 use half::f16;
 
 fn folder(name: &str) -> PathBuf {
@@ -324,23 +324,23 @@ fn whole_numbers_multiply_as_integers() {
     }
 }
 
-fn generated_rust(half: usize) {
+fn generated_rust(half: usize, level: &str) {
     let subjects = subjects(half);
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
-    let found = driver::rust(&folder(&format!("conformance-rust-{half}")), &subjects, &["-Copt-level=3"]);
+    let found = driver::rust(&folder(&format!("conformance-rust-{half}")), &subjects, &[level]);
     assert_same("rust", &expected, &found);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
-    generated_rust(0);
+    generated_rust(0, "-Copt-level=3");
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_of_the_other_half_is_too() {
-    generated_rust(1);
+    generated_rust(1, "-Copt-level=1");
 }
 
 /// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or output.
@@ -386,12 +386,16 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
         subject.calls.push(call);
     }
     let isas = driver::isas();
-    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    assert_same("rust", &expected, &driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]));
+    let mut expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     for compiler in driver::c_compilers() {
         let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
         assert_same(compiler, &expected, &found);
     }
+    // rustc takes long: of neighbours, which differ in the format, every second one
+    let subjects: Vec<_> =
+        subjects.into_iter().enumerate().filter(|(k, _)| (k + k / 2) % 2 == 0).map(|(_, s)| s).collect();
+    expected.retain(|(name, ..), _| subjects.iter().any(|subject| subject.name == *name));
+    assert_same("rust", &expected, &driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]));
 }
 
 /// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which fuses.

@@ -59,18 +59,20 @@ fn objects_define_what_headers_declare() {
 
 #[test]
 fn no_flag_changes_a_bit() {
-    for (case, fma, unroll) in [
-        ("gru_cell_clip", Fma::Auto, Unroll::None),
-        ("gru_cell_clip", Fma::Off, Unroll::None),
-        ("gru_cell_lbr1", Fma::Auto, Unroll::Auto),
-        ("gru_cell_params", Fma::Off, Unroll::Auto),
+    // of the last two each takes half of the flags
+    for (case, fma, unroll, half) in [
+        ("gru_cell_clip", Fma::Auto, Unroll::None, None),
+        ("gru_cell_clip", Fma::Off, Unroll::None, None),
+        ("gru_cell_lbr1", Fma::Auto, Unroll::Auto, Some(0)),
+        ("gru_cell_params", Fma::Off, Unroll::Auto, Some(1)),
     ] {
         let compilation = cases::compiled(case, &Options { fma, unroll, ..Options::default() });
         let folder = folder(&format!("flags-{case}-{fma:?}"));
         cases::write(&folder, &compilation, "net");
         let calls = driver::calls(&compilation);
         for compiler in compilers() {
-            for flags in flag_sets() {
+            let all = flag_sets().into_iter().enumerate();
+            for (_, flags) in all.filter(|(at, _)| half.is_none_or(|half| at % 2 == half)) {
                 object(&folder, compiler, "net.c", "net.o", flags);
                 assert_eq!(foreign(&folder, "net.o").unwrap_or_default(), [""; 0], "{flags:?}");
                 driver::check(&folder, compiler, &["net.o"], &calls);
