@@ -122,19 +122,18 @@ impl Subject {
             if !on.contains(&isa) && isa != PLAIN.name {
                 continue;
             }
-            let all = interpreted[usize::from(fused)].get_or_insert_with(|| self.every_call(index));
-            for ((call, way), results) in all {
-                for (result, bits) in results.iter().enumerate() {
-                    values.insert((self.name.clone(), isa.to_string(), *call, *way, result), bits.clone());
-                }
+            let all: &mut Values = interpreted[usize::from(fused)].get_or_insert_with(|| self.every_call(index));
+            for ((name, _, call, way, result), bits) in &*all {
+                values.insert((name.clone(), isa.to_owned(), *call, *way, *result), bits.clone());
             }
         }
         values
     }
 
-    /// The bits of every result of each call, in every way, by the body of one instruction set.
-    fn every_call(&self, isa: usize) -> Vec<((usize, Way), Vec<Vec<u32>>)> {
-        let mut all = Vec::new();
+    /// Every call by the body of one instruction set.
+    fn every_call(&self, isa: usize) -> Values {
+        let mut values = Values::new();
+        let (name, _) = self.isas().nth(isa).expect("an instruction set");
         for (call, parameters) in self.calls.iter().enumerate() {
             let mut variables = self.variables();
             let first = self.interpret_from(isa, parameters, &mut variables);
@@ -149,11 +148,13 @@ impl Subject {
                 (self.interpret_from(isa, &next, &mut variables), self.interpret(isa, &zero))
             };
             for (way, results) in Way::ALL.into_iter().zip([&first, &first, &second, &reset]) {
-                let bits = |result: &Vec<f32>| result.iter().copied().map(bits).collect();
-                all.push(((call, way), results.iter().map(bits).collect()));
+                for (result, lanes) in results.iter().enumerate() {
+                    let key = (self.name.clone(), name.to_owned(), call, way, result);
+                    values.insert(key, lanes.iter().copied().map(bits).collect());
+                }
             }
         }
-        all
+        values
     }
 }
 
