@@ -146,7 +146,6 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
         "tcn",
         "conv_planes",
         "causal_planes",
-        "qdq_",
         "log_sum_exp",
     ];
     let mut subjects = subjects();
@@ -156,24 +155,15 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
     assert_same("rust", &expected, &found);
 }
 
-/// Sums of one column in two rows of a batch at a time, in integers, which LLVM took for others.
-#[test]
-#[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
-fn optimised_rust_in_integers_is_the_interpreter_bit_for_bit() {
-    let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { precision: Some(cellc::Precision::Int8), ..Options::default() };
-    let subjects: Vec<_> = case.compiled(&options, "").expect("it compiles").into_iter().map(|(s, _)| s).collect();
-    let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
-    let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);
-    assert_same("rust", &expected, &found);
-}
-
-/// Sums of one column in two rows of a batch at a time, which LLVM took for others.
+/// Sums of one column in two rows of a batch at a time, which LLVM took for others; in integers too.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
-    let mut subjects = subjects();
-    subjects.retain(|subject| subject.name.starts_with("qdq_"));
+    let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { precision: Some(cellc::Precision::Int8), ..Options::default() };
+    let in_integers = case.compiled(&options, "_in_int8").expect("it compiles").into_iter().map(|(s, _)| s);
+    let quantised = subjects().into_iter().filter(|subject| subject.name.starts_with("qdq_"));
+    let subjects: Vec<_> = in_integers.chain(quantised).collect();
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
     let found = driver::rust(&folder("onnx-optimised-rust"), &subjects, &["-Copt-level=3"]);
     assert_same("rust", &expected, &found);
