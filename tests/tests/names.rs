@@ -3,7 +3,7 @@
 //!
 //! A model is compiled once and its text written once for each name, as a module of one Rust crate and as a part of one C file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -387,23 +387,32 @@ fn beginnings(names: &BTreeSet<String>) -> BTreeSet<String> {
 fn batches(names: &BTreeSet<String>) -> Vec<Compilation> {
     /// Names of a model: what it may have takes more than twice as long where there are twice as many.
     const MOST: usize = 100;
-    let names: Vec<_> = names.iter().collect();
-    let mut all = Vec::new();
-    for names in names.chunks(MOST) {
-        let mut batch = |(file, options), place: fn(usize) -> Place| {
-            let named: Vec<_> = names.iter().enumerate().map(|(k, name)| (place(k), name.to_string())).collect();
-            all.push(renamed(&compiled(file, options), FIXED, &named));
-        };
-        let count = names.len();
-        batch(elementwise(count), Input);
-        batch(elementwise(count), Output);
-        batch(transposed(count), Input);
-        batch(variables(count), Variable);
-        batch(sequences(count), Variable);
-        batch(lengths(count), |k| Input(k + 1));
+    /// A model with so many fields, and the place of the k-th name.
+    type Batch = (fn(usize) -> (ModelFile, Options), fn(usize) -> Place);
+    let batches: [Batch; 8] = [
+        (elementwise, Input),
+        (elementwise, Output),
+        (transposed, Input),
+        (variables, Variable),
+        (sequences, Variable),
+        (lengths, |k| Input(k + 1)),
         // after x: the states and the weights
-        batch(cells(count.div_ceil(4)), |k| Input(k + 1));
-        batch(cells(count), Output);
+        (|count| cells(count.div_ceil(4)), |k| Input(k + 1)),
+        (cells, Output),
+    ];
+    let names: Vec<_> = names.iter().collect();
+    let (mut of_count, mut all) = (BTreeMap::new(), Vec::new());
+    for names in names.chunks(MOST) {
+        let models = of_count.entry(names.len()).or_insert_with(|| {
+            batches.map(|(model, _)| {
+                let (file, options) = model(names.len());
+                compiled(file, options)
+            })
+        });
+        for (model, (_, place)) in models.iter().zip(batches) {
+            let named: Vec<_> = names.iter().enumerate().map(|(k, name)| (place(k), name.to_string())).collect();
+            all.push(renamed(model, FIXED, &named));
+        }
     }
     all
 }
