@@ -118,16 +118,24 @@ impl Subject {
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
         let mut interpreted = [None, None];
-        for (index, (isa, fused)) in self.isas().enumerate() {
-            if !on.contains(&isa) && isa != PLAIN.name {
-                continue;
-            }
+        for (index, isa, fused) in self.bodies_on(on) {
             let all: &mut Values = interpreted[usize::from(fused)].get_or_insert_with(|| self.every_call(index));
             for ((name, _, call, way, result), bits) in &*all {
                 values.insert((name.clone(), isa.to_owned(), *call, *way, *result), bits.clone());
             }
         }
         values
+    }
+
+    /// The same of a program made by hand, whose bodies differ: each of them is interpreted.
+    pub fn expected_of_each_body(&self, on: &[&str]) -> Values {
+        self.bodies_on(on).flat_map(|(index, ..)| self.every_call(index)).collect()
+    }
+
+    /// The place, the name and the profile of the bodies for `on`, and of the scalar one.
+    fn bodies_on(&self, on: &[&str]) -> impl Iterator<Item = (usize, &'static str, bool)> {
+        let all = self.isas().enumerate().map(|(index, (isa, fused))| (index, isa, fused));
+        all.filter(move |(_, isa, _)| on.contains(isa) || *isa == PLAIN.name)
     }
 
     /// Every call by the body of one instruction set.

@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn generated_rust_is_the_interpreter() {
     let subjects = [kernels::subject("made_by_hand")];
-    let expected = subjects[0].expected(&driver::isas());
+    let expected = subjects[0].expected_of_each_body(&driver::isas());
     // without optimisation every subtraction is checked
     for level in ["-Copt-level=0", "-Copt-level=3"] {
         let found = driver::rust(&folder("kernels-rust"), &subjects, &[level]);
@@ -33,7 +33,7 @@ fn generated_rust_is_the_interpreter() {
 #[test]
 fn generated_c_is_the_interpreter() {
     let subjects = [kernels::subject("made_by_hand")];
-    let expected = subjects[0].expected(&driver::isas());
+    let expected = subjects[0].expected_of_each_body(&driver::isas());
     for compiler in driver::c_compilers() {
         for flags in [&["-std=c11", "-O0"][..], &["-std=gnu11", "-O3"]] {
             let found = driver::c(&folder("kernels-c"), &subjects, compiler, flags);
