@@ -272,6 +272,10 @@ pub(super) trait Dialect {
     fn read_otherwise(&mut self, _of: &Block) {}
     /// In front of a store to some elements of a vector that was stored before.
     fn stored_again(&mut self, _to: &Block) {}
+    /// The vector registers that hold a value of so many lanes, as (first lane, lanes).
+    fn registers(&self, lanes: usize) -> Vec<(usize, usize)> {
+        vec![(0, lanes)]
+    }
     /// Begins a block in which the window is one of so many places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
@@ -388,7 +392,7 @@ fn stores_to(stmt: &Stmt, base: Base) -> bool {
 }
 
 /// Behind a store: whether vectors are stored there no more, and then loaded across the ends of those that were. `done`: the statements up to the store.
-fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt]) -> bool {
+fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl Dialect) -> bool {
     let stored = |stmt: &Stmt| match stmt {
         Stmt::Store { to, value } => Some((*to, value.ty(locals).lanes)),
         _ => None,
@@ -398,11 +402,13 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt]) -> bool {
     if rest.first().and_then(here).is_some() {
         return false;
     }
-    let stores: Vec<_> = done.iter().rev().map_while(here).collect();
+    let parts = |(of, lanes): (Place, usize)| {
+        dialect.registers(lanes).into_iter().map(move |(first, lanes)| (of.offset + first, lanes))
+    };
+    let ends: Vec<_> = done.iter().rev().map_while(here).flat_map(parts).map(|(first, lanes)| first + lanes).collect();
     let across = |from: &Place, lanes: usize| {
-        let end_within =
-            |(to, wide): &(Place, usize)| (from.offset + 1..from.offset + lanes).contains(&(to.offset + wide));
-        from.base == last.base && stores.iter().any(end_within)
+        let ends_within = |(first, lanes)| ends.iter().any(|end| (first + 1..first + lanes).contains(end));
+        from.base == last.base && parts((*from, lanes)).any(ends_within)
     };
     rest.iter().any(|stmt| match stmt {
         Stmt::Let { value, .. } | Stmt::Store { value, .. } => {
@@ -710,7 +716,7 @@ impl Traversal<'_> {
                         dialect.after_flush();
                     }
                     let is_read_otherwise = |id: &BufferId| {
-                        is_read_across(done, self.locals, others)
+                        is_read_across(done, self.locals, others, dialect)
                             || self.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
                     };
                     if matches!(to.base, Base::Buffer(id) if self.scratch.contains(&id) && is_read_otherwise(&id)) {

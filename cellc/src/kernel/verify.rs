@@ -754,7 +754,7 @@ fn bounds(copied: &Copied) -> Option<Bounds> {
 }
 
 fn typed(ty: Type) -> Result<Type, String> {
-    if ty.lanes.is_power_of_two() { Ok(ty) } else { Err(format!("{} lanes", ty.lanes)) }
+    if ty.lanes > 0 { Ok(ty) } else { Err(format!("{} lanes", ty.lanes)) }
 }
 
 /// The type of an operation's result.

@@ -313,6 +313,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.isa().lanes
     }
 
+    /// The vectors of a pass that are one value each. Integers are one register each: dot products are operations of registers.
+    fn values(&self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        match self.product().format.is_of_integers() || self.lanes() == 1 {
+            true => vectors.to_vec(),
+            false => self.builder.lowering.plan.values.of_pass(vectors),
+        }
+    }
+
     /// How this instruction set covers the columns of the `index`-th group of panels.
     fn tiling(&self, index: usize) -> &'m Tiling {
         &self.plan.tilings[self.builder.lowering.isa_index][index]
@@ -443,7 +451,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let len = product.row_of(phase, panels.columns, 0).1 / product.abreast;
         let operations = words.map_or(&[LaneOp::MulAdd][..], |words| words.operations);
         let count = words.map_or(product.phase_rows(phase), |words| words.of_weights(product.phase_rows(phase)));
-        let sums = parts.iter().filter(|part| takes_part(part)).count() * operands.len();
+        let registers = parts.iter().filter(|part| takes_part(part)).map(|part| part.lanes.div_ceil(self.lanes()));
+        let sums = registers.sum::<usize>() * operands.len();
         let chains = self.plan.chains(phase, sums, self.isa());
         let name = suffix(phase);
         if let ([part], 1) = (parts, len)
@@ -904,6 +913,20 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors.iter().enumerate().flat_map(of_vector).collect()
     }
 
+    /// Parts of a pass, neighbours of one sum as one value.
+    fn joined(&self, parts: &[SumVector]) -> Vec<SumVector> {
+        let mut all: Vec<SumVector> = Vec::new();
+        for same in parts.chunk_by(|a, b| a.sum == b.sum) {
+            let vectors: Vec<_> = same.iter().map(|part| (part.lane, part.lanes)).collect();
+            let named = |lane: usize| same.iter().find(|part| part.lane == lane).map(|part| part.name.clone());
+            all.extend(self.values(&vectors).into_iter().map(|(lane, lanes)| {
+                let name = named(lane).expect("lower: a value begins where a part does");
+                SumVector { sum: same[0].sum, lane, lanes, name }
+            }));
+        }
+        all
+    }
+
     /// How several terms of a phase are added at once, of weights and elements that stand in one word, if they are.
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
@@ -1162,6 +1185,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 }
                 let (parts, apart): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_early);
                 for pass in parts.chunks(plan::pass_vectors(self.product(), self.isa())) {
+                    let pass = &self.joined(pass)[..];
                     let values = self.early_sums(&mut body, panels, weights, operands, pass);
                     for (part, value) in pass.iter().zip(values) {
                         let value = activate(self, part.sum, value);
@@ -1175,11 +1199,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                         let values = (0..sums.len()).filter(|sum| late.is_none() || !sums[*sum].is_late()).map(part);
                         Sums { lane, lanes, values: values.collect(), active: true }
                     };
-                    let all = pass.iter().map(of_vector).collect();
+                    let all = self.values(pass).iter().map(of_vector).collect();
                     let panel = Panel { panels, biases: Some(weights.biases), columns: &places[..given] };
                     finish(self, &mut body, &panel, all);
                 }
                 if let Some(column) = late {
+                    let apart = self.joined(&apart);
                     self.late_x(&mut body, panels, weights, &operands.x, &apart, places[column]);
                 }
             }
@@ -1236,7 +1261,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
             if same.len() == 1 || self.isa().pass == 0 {
                 for vectors in same {
-                    all.extend(body(self, &Pass { vectors: vectors.clone(), weights, columns: places.to_vec() }));
+                    let vectors = self.values(vectors);
+                    all.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
                 }
                 continue;
             }
@@ -1271,7 +1297,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 }
             };
             let columns = columns.iter().zip(places).map(of_column).collect();
-            let vectors = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let vectors: Vec<_> = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let vectors = self.values(&vectors);
             let turn = body(self, &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns });
             all.push(Stmt::For { count: same.len(), turn: None, backwards: None, walks, body: turn });
         }
@@ -1439,6 +1466,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     )
                     .max(1);
                     for parts in parts.chunks(at_once) {
+                        let parts = &this.joined(parts)[..];
                         let terms = this.accumulate(&mut body, panels, *phase, weights, vectors, parts);
                         for (place, terms) in places.iter().zip(terms) {
                             for (part, mut value) in parts.iter().zip(terms.into_iter().flatten()) {
@@ -1487,7 +1515,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                     };
                     let mut body = Vec::new();
                     for pass in plan::vectors(panels.columns, row.lanes()).chunks(finished_at_once(row.isa())) {
-                        let all = pass.iter().copied().map(of_vector).collect();
+                        let all = row.values(pass).into_iter().map(of_vector).collect();
                         finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
                     }
                     body

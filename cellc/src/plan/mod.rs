@@ -690,6 +690,33 @@ pub struct Plan {
     pub accuracy: Accuracy,
     /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
     pub flush_below: Option<f32>,
+    /// How many registers one value of a kernel holds.
+    pub values: Values,
+}
+
+/// How many vector registers one value of a kernel holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One: C has operators and intrinsics for the vectors of a machine.
+    Registers,
+    /// All columns of a pass: generated Rust has types that join registers.
+    Passes,
+}
+
+impl Values {
+    /// The vectors of a pass, as (column, lanes), that are one value each.
+    pub fn of_pass(self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
+        match self {
+            Self::Registers => vectors.to_vec(),
+            Self::Passes => vectors.iter().fold(Vec::new(), |mut all: Vec<(usize, usize)>, &(at, lanes)| {
+                match all.last_mut() {
+                    Some((first, joined)) if *first + *joined == at => *joined += lanes,
+                    _ => all.push((at, lanes)),
+                }
+                all
+            }),
+        }
+    }
 }
 
 impl Plan {
@@ -810,7 +837,11 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below }
+    let values = match options.language {
+        Language::Rust => Values::Passes,
+        Language::C => Values::Registers,
+    };
+    Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
 /// Whether two threads share a product, and why; `Err` of nothing where one was asked for.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::numbers::{self, Values};
 use super::types::block_type;
-use super::vectors::Used;
+use super::vectors::{self, Used};
 use crate::arch::ByLane;
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
@@ -28,6 +28,8 @@ pub(super) struct Rust {
     pub(super) values: Values,
     /// What multiplies by one lane.
     pub(super) by_lane: &'static [ByLane],
+    /// Lanes of the widest vector register.
+    pub(super) widest: usize,
     /// Names of functions that are called instead of inlined, as their bodies are long.
     pub(super) long: BTreeSet<String>,
 }
@@ -516,6 +518,16 @@ impl Dialect for Rust {
     /// 3 % more instructions).
     fn after_flush(&mut self) {
         self.only_vectors();
+    }
+
+    fn registers(&self, lanes: usize) -> Vec<(usize, usize)> {
+        match vectors::parts_of(lanes, self.widest) {
+            None => vec![(0, lanes)],
+            Some((first, second)) => {
+                let behind = self.registers(second).into_iter().map(|(at, lanes)| (first + at, lanes));
+                self.registers(first).into_iter().chain(behind).collect()
+            }
+        }
     }
 
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>) {

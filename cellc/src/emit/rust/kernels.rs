@@ -136,7 +136,7 @@ impl RustFile<'_> {
     /// The module of an instruction set.
     pub(super) fn body_module(&self, spelled: &Spelled<'_>) -> Module {
         let Spelled { isa, fused_by, body } = *spelled;
-        let mut unrolled = unroll::unrolled(body.body);
+        let mut unrolled = unroll::unrolled(body.body, isa.lanes);
         if !has_fused_products(isa, fused_by) {
             unrolled = products::added(unrolled);
         }
@@ -186,6 +186,7 @@ impl RustFile<'_> {
             used: BTreeSet::new(),
             vectors: Used::default(),
             by_lane: isa.by_lane,
+            widest: isa.lanes,
             long: long.clone(),
         };
         let spelled = |values| {

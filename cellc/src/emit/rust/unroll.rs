@@ -4,22 +4,25 @@
 use crate::arch::TURNS;
 use crate::kernel::{Body, Expr, LaneOp, Place, Stmt, Walk, WindowId};
 
-/// The body with such loops.
-pub(super) fn unrolled(body: &Body) -> Body {
+/// The body with such loops, of an instruction set with vectors of `lanes` f32.
+pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
         let turns = std::mem::take(&mut kernel.unrolled_by);
-        let mut scope = Unrolling { turns, windows: windows(&kernel.body) };
+        let registers = kernel.locals.iter().map(|local| local.ty.lanes.div_ceil(lanes)).collect();
+        let mut scope = Unrolling { turns, registers, windows: windows(&kernel.body) };
         kernel.body = scope.block(std::mem::take(&mut kernel.body));
     }
     body
 }
 
-/// Sums of a turn up to which LLVM unrolls loops of twice as many turns.
+/// Registers of sums of a turn up to which LLVM unrolls loops of twice as many turns.
 const FEW: usize = 4;
 
 struct Unrolling {
     turns: Vec<(WindowId, usize)>,
+    /// Vector registers of each local variable.
+    registers: Vec<usize>,
     /// How many there are.
     windows: usize,
 }
@@ -56,7 +59,8 @@ impl Unrolling {
 
     /// A loop of so many turns, unrolled by so many.
     fn unrolled_by(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
-        let sums = body.iter().filter(|stmt| matches!(stmt, Stmt::Set { .. })).count();
+        let registers = |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
+        let sums: usize = body.iter().map(registers).sum();
         let each = if sums <= FEW && turns.is_multiple_of(2 * TURNS) { 2 * TURNS } else { TURNS };
         let part = |of: &[Place], first: usize, count: usize| {
             let walks = walks.iter().zip(of).map(|(walk, of)| Walk { of: of.at(first * walk.step), ..walk.clone() });

@@ -389,6 +389,36 @@ impl Operation {
         format!("            #[inline(always)]\n            {} {{ {body} }}\n", self.head("1"))
     }
 
+    /// The method of two vectors side by side.
+    fn of_joined(&self) -> String {
+        let name = self.method();
+        let both = |arguments: [&str; 2]| {
+            let [a, b] = arguments.map(|arguments| format!("{name}({arguments})"));
+            format!("Joined(self.0.{a}, self.1.{b})")
+        };
+        let made = |[a, b]: [&str; 2]| format!("Joined(A::{name}({a}), B::{name}({b}))");
+        let body = match self.shape {
+            Shape::From(_) => made(["part_of::<0, LA, _, L>(from)", "part_of::<LA, LB, _, L>(from)"]),
+            Shape::To => {
+                let parts = ["0, LA", "LA, LB"].map(|part| format!("part_of_mut::<{part}, _, L>(to)"));
+                format!("self.0.{name}({}); self.1.{name}({});", parts[0], parts[1])
+            }
+            Shape::Splat => made(["x"; 2]),
+            Shape::Lanes(count) => {
+                let others = |half: usize| {
+                    let others = ["b", "c", "d"].iter().take(count - 1).map(|other| format!("{other}.{half}"));
+                    others.collect::<Vec<_>>().join(", ")
+                };
+                both([&others(0), &others(1)])
+            }
+            Shape::Shift => both(["n"; 2]),
+            Shape::ToBits => both([""; 2]),
+            Shape::OfBits => made(["bits.0", "bits.1"]),
+            Shape::Provided => return String::new(),
+        };
+        format!("    #[inline(always)]\n    {} {{ {body} }}\n", self.head("L"))
+    }
+
     /// The method of the bits of one lane, which are a number.
     fn of_u32(&self) -> String {
         let body = match self.shape {
@@ -422,6 +452,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     if form == Form::Macros {
         let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
         out.extend(macros.iter().filter(|(call, _)| text.contains(call)).map(|(_, text)| formatted(&text(used))));
+    }
+    if text.contains("Joined<") {
+        out.push_str(&formatted(&joined(used)));
     }
     if has_bits && used.lanes.contains(&1) {
         out.push_str(&u32_bits(used));
@@ -597,6 +630,39 @@ fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)
     out
 }
 
+/// The parts of a vector that no single type of an instruction set holds, whose widest vectors have `widest` lanes.
+pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
+    if lanes <= widest && lanes.is_power_of_two() {
+        return None;
+    }
+    let first = lanes.next_power_of_two() / 2;
+    Some((first, lanes - first))
+}
+
+/// The type of two vectors side by side.
+fn joined(used: &Used) -> String {
+    let methods = |of| used.operations(of).map(Operation::of_joined).collect::<String>();
+    let bits = if used.has_bits() { "    type Bits = Joined<A::Bits, B::Bits, LA, LB, L>;\n" } else { "" };
+    let parameters = "const LA: usize, const LB: usize, const L: usize";
+    let mut out = format!(
+        "/// Two vectors side by side, of `LA` and `LB` lanes.
+#[derive(Clone, Copy)]
+struct Joined<A, B, {parameters}>(A, B);
+impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L> for Joined<A, B, LA, LB, L> {{
+{bits}{}}}
+",
+        methods(Of::Vector)
+    );
+    if used.has_bits() {
+        let _ = write!(
+            out,
+            "impl<A: Bits<LA>, B: Bits<LB>, {parameters}> Bits<L> for Joined<A, B, LA, LB, L> {{\n{}}}\n",
+            methods(Of::Bits)
+        );
+    }
+    out
+}
+
 /// The bits of one lane.
 fn u32_bits(used: &Used) -> String {
     format!("impl Bits<1> for u32 {{ {} }}\n", used.operations(Of::Bits).map(Operation::of_u32).collect::<String>())
@@ -618,8 +684,19 @@ pub(super) struct Types<'a> {
 impl Types<'_> {
     /// What stands at the beginning of the module, whose functions are `text`.
     pub(super) fn text(&self, text: &str) -> String {
-        let mut out = String::new();
-        for lanes in &self.own.lanes {
+        let (mut out, mut aliases) = (String::new(), String::new());
+        let all = self.lanes();
+        for lanes in &all {
+            if let Some((first, second)) = parts_of(*lanes, self.isa.lanes) {
+                let alias = |letter: char| {
+                    format!(
+                        "type {letter}32x{lanes} = Joined<{letter}32x{first}, {letter}32x{second}, {first}, {second}, {lanes}>;\n"
+                    )
+                };
+                aliases += &alias('F');
+                aliases += &if text.contains(&format!("U32x{lanes}")) { alias('U') } else { String::new() };
+                continue;
+            }
             let mut conditions = Vec::new();
             for isa in [Some(self.isa), self.fused_by].into_iter().flatten() {
                 let rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
@@ -631,7 +708,9 @@ impl Types<'_> {
                 out.push_str(&self.of_lanes(*lanes, &conditions));
             }
         }
+        out += &aliases;
         let traits = [
+            ("Joined", !aliases.is_empty()),
             ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
             ("Vector", !self.own.lanes.is_empty()),
             ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
@@ -644,6 +723,18 @@ impl Types<'_> {
             let _ = writeln!(head, "{IMPORTS_ALLOWED}use super::{{{}}};", traits.join(", "));
         }
         head + &formatted(&out)
+    }
+
+    /// The lanes of all vectors that the module uses, parts of joined ones included.
+    fn lanes(&self) -> BTreeSet<usize> {
+        let mut all = BTreeSet::new();
+        let mut left: Vec<usize> = self.own.lanes.iter().copied().collect();
+        while let Some(lanes) = left.pop() {
+            if all.insert(lanes) {
+                left.extend(parts_of(lanes, self.isa.lanes).into_iter().flat_map(|(first, second)| [first, second]));
+            }
+        }
+        all
     }
 
     /// Types under conditions; a macro's expansion is several items, which need one each.
