@@ -67,6 +67,45 @@ pub(super) struct Block {
     pub(super) element: Element,
     /// True for weights and constants that the file holds, and for narrow weights.
     pub(super) bytes: bool,
+    /// Of a panel that is computed in passes: where what stands for the window of a pass begins in it, and what names the pass.
+    pub(super) pass: Option<(usize, Rc<Pass>)>,
+}
+
+/// Some columns of a panel, in a loop over all of them.
+#[derive(Debug)]
+pub(super) struct Pass {
+    /// What the loop calls them.
+    pub(super) name: String,
+    /// How many they are.
+    pub(super) width: usize,
+    /// How many the panel has.
+    pub(super) columns: usize,
+}
+
+impl Block {
+    /// The element of the whole that stands for one of its window: before the first column of the pass.
+    fn at(&self, offset: usize) -> usize {
+        self.pass.as_ref().map_or(0, |(start, _)| *start) + offset
+    }
+}
+
+/// Sums over the rows of weights: in each row, the columns of each sum times one element.
+pub(super) struct RowSums<'a> {
+    /// The sums.
+    pub(super) names: Vec<&'a str>,
+    /// Columns of each sum.
+    pub(super) lanes: usize,
+    /// The weights, and the first of them.
+    pub(super) weights: (&'a Block, usize),
+    /// Weights from one row to the next, and from one sum to the next.
+    pub(super) step: usize,
+    pub(super) apart: usize,
+    /// The elements, one for each row, and the first of them.
+    pub(super) elements: (&'a Block, usize),
+    /// How many rows there are.
+    pub(super) rows: usize,
+    /// So many rows are to stand one after the other in the code.
+    pub(super) at_once: usize,
 }
 
 /// One moving window of a loop.
@@ -255,6 +294,14 @@ pub(super) trait Dialect {
     /// Declares the values that a function gives for these; what they are in on the way has another name.
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
+    }
+    /// Begins a loop whose turns take some columns of a panel each.
+    fn begin_passes(&mut self, _pass: &Pass) {
+        unreachable!("emit: this dialect walks over passes by windows")
+    }
+    /// Adds rows to sums; false if the dialect has loops for that.
+    fn row_sums(&mut self, _sums: &RowSums<'_>) -> bool {
+        false
     }
     /// In front of a loop: a compiler unrolls it by so many turns.
     fn unrolled_by(&mut self, _turns: usize) {
@@ -483,7 +530,7 @@ impl Shared {
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Scratch | Role::Part { .. } => false,
                 };
-                Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes }
+                Block { name: scope.unique(&hint), len: buffer.len, element: buffer.element, bytes, pass: None }
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
@@ -540,12 +587,7 @@ impl Shared {
             shared: self,
             locals: &kernel.locals,
             names: locals,
-            scratch: &kernel.scratch,
-            chains: &kernel.chains,
-            meanwhile: &kernel.meanwhile,
-            elements: &kernel.elements,
-            unrelated: &kernel.unrelated,
-            unrolled_by: &kernel.unrolled_by,
+            kernel,
             windows: Vec::new(),
             scope,
             context: Context::Kernel,
@@ -578,16 +620,12 @@ impl Shared {
         let mut scope = Scope::within(Rc::clone(&self.outer));
         let names = unique(&function.locals, &mut scope);
         dialect.begin_function(&function.doc, name, lanes, &names[..function.params]);
+        let none = Kernel::default();
         let mut walk = Traversal {
             shared: self,
             locals: &function.locals,
             names,
-            scratch: &[],
-            chains: &[],
-            meanwhile: &[],
-            elements: &[],
-            unrelated: &[],
-            unrolled_by: &[],
+            kernel: &none,
             windows: Vec::new(),
             scope,
             context: Context::Function,
@@ -608,18 +646,8 @@ struct Traversal<'a> {
     shared: &'a Shared,
     locals: &'a [Local],
     names: Vec<String>,
-    /// What the kernel alone uses.
-    scratch: &'a [BufferId],
-    /// See [`Kernel::chains`].
-    chains: &'a [Var],
-    /// See [`Kernel::meanwhile`].
-    meanwhile: &'a [Var],
-    /// See [`Kernel::unrelated`].
-    unrelated: &'a [WindowId],
-    /// See [`Kernel::unrolled_by`].
-    unrolled_by: &'a [(WindowId, usize)],
-    /// See [`Kernel::elements`].
-    elements: &'a [BufferId],
+    /// The kernel; of a function an empty one.
+    kernel: &'a Kernel,
     windows: Vec<Option<Block>>,
     scope: Scope,
     context: Context,
@@ -711,28 +739,32 @@ impl Traversal<'_> {
                     if stored.overlaps(*to, lanes) {
                         dialect.stored_again(self.base(to.base));
                     }
-                    dialect.store(self.base(to.base), to.offset, lanes, value);
+                    let base = self.base(to.base);
+                    dialect.store(base, base.at(to.offset), lanes, value);
                     if kept {
                         dialect.after_flush();
                     }
                     let is_read_otherwise = |id: &BufferId| {
                         is_read_across(done, self.locals, others, dialect)
-                            || self.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
+                            || self.kernel.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
                     };
-                    if matches!(to.base, Base::Buffer(id) if self.scratch.contains(&id) && is_read_otherwise(&id)) {
+                    if matches!(to.base, Base::Buffer(id) if self.kernel.scratch.contains(&id) && is_read_otherwise(&id)) {
                         dialect.read_otherwise(self.base(to.base));
                     }
                 }
+                Stmt::For { count, walks, body, .. } if self.is_pass(walks) => self.passes(*count, walks, body, dialect),
+                Stmt::For { count, turn: None, backwards: None, walks, body }
+                    if self.row_sums(*count, walks, body).is_some_and(|sums| dialect.row_sums(&sums)) => {}
                 Stmt::For { count, turn, backwards, walks, body } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
                     let windows: Vec<Block> = walks
                         .iter()
-                        .map(|w| Block { name: self.scope.unique(&w.name), len: w.len, ..self.base(w.of.base).clone() })
+                        .map(|w| self.window(w))
                         .collect();
                     let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
-                    let meanwhile: Vec<_> = self.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
+                    let meanwhile: Vec<_> = self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
                     let walking: Vec<_> = walks
                         .iter()
                         .zip(&windows)
@@ -740,16 +772,16 @@ impl Traversal<'_> {
                         .map(|(at, (w, window))| Walking {
                             window,
                             of: self.base(w.of.base),
-                            offset: w.of.offset,
+                            offset: self.base(w.of.base).at(w.of.offset),
                             step: w.step,
                             written: w.written,
                             reverse: w.reverse,
                             hides_count: !meanwhile.is_empty() && at == 0,
-                            hides_place: self.unrelated.contains(&w.window),
+                            hides_place: self.kernel.unrelated.contains(&w.window),
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
-                    if let Some((_, turns)) = self.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+                    if let Some((_, turns)) = self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
                         dialect.unrolled_by(*turns);
                     }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
@@ -767,7 +799,7 @@ impl Traversal<'_> {
                     self.block(body, dialect);
                     dialect.end_block();
                     self.scope = std::mem::take(&mut self.scope).leave();
-                    for var in self.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
+                    for var in self.kernel.chains.iter().filter(|var| is_set(body, **var)).chain(meanwhile) {
                         dialect.after_sums(&self.names[var.0]);
                     }
                 }
@@ -819,6 +851,56 @@ impl Traversal<'_> {
         }
     }
 
+    /// The window of a walk. Within a pass it holds all columns of the panel.
+    fn window(&mut self, walk: &Walk) -> Block {
+        let name = self.scope.unique(&walk.name);
+        let of = self.base(walk.of.base);
+        let pass = of.pass.as_ref().map(|(_, pass)| (0, Rc::clone(pass)));
+        let others = pass.as_ref().map_or(0, |(_, pass)| pass.columns - pass.width);
+        Block { name, len: walk.len + others, pass, ..of.clone() }
+    }
+
+    /// Whether the turns of a loop take some columns of a panel each.
+    fn is_pass(&self, walks: &[Walk]) -> bool {
+        walks.first().is_some_and(|walk| self.kernel.passes.contains(&walk.window))
+    }
+
+    /// A loop over all columns of a panel, some of them in each turn.
+    fn passes(&mut self, count: usize, walks: &[Walk], body: &[Stmt], dialect: &mut impl Dialect) {
+        let around = Rc::new(std::mem::take(&mut self.scope));
+        self.scope = Scope::within(around);
+        let width = walks[0].step;
+        let pass = Rc::new(Pass { name: self.scope.unique("columns"), width, columns: width * count });
+        dialect.begin_passes(&pass);
+        for walk in walks {
+            let of = self.base(walk.of.base).clone();
+            let window = Block { pass: Some((of.at(walk.of.offset), Rc::clone(&pass))), ..of };
+            self.enter(walk.window, window);
+        }
+        self.block(body, dialect);
+        dialect.end_block();
+        self.scope = std::mem::take(&mut self.scope).leave();
+    }
+
+    /// The sums that a loop adds up, if it does nothing else: it reads one row of weights and one element in each turn.
+    fn row_sums<'s>(&'s self, count: usize, walks: &'s [Walk], body: &[Stmt]) -> Option<RowSums<'s>> {
+        let ([rows, elements], Some((sums, lanes, first, apart))) = (walks, self.kernel.row_sums(walks, body)) else {
+            return None;
+        };
+        let weights = self.base(rows.of.base);
+        let at_once = self.kernel.unrolled_by.iter().find(|(window, _)| *window == rows.window).map_or(1, |(_, turns)| *turns);
+        Some(RowSums {
+            names: sums.iter().map(|var| &*self.names[var.0]).collect(),
+            lanes,
+            weights: (weights, weights.at(rows.of.offset) + first),
+            step: rows.step,
+            apart,
+            elements: (self.base(elements.of.base), elements.of.offset),
+            rows: count,
+            at_once,
+        })
+    }
+
     /// A copy, its loops as few as they can be.
     fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
         let (outer, line) = match copied.dims.split_last() {
@@ -852,8 +934,14 @@ impl Traversal<'_> {
 
     fn expr(&mut self, expr: &Expr, dialect: &mut impl Dialect) -> Text {
         match expr {
-            Expr::Load { from: Place { base, offset }, lanes } => dialect.load(self.base(*base), *offset, *lanes),
-            Expr::Splat { from: Place { base, offset }, lanes } => dialect.splat(self.base(*base), *offset, *lanes),
+            Expr::Load { from: Place { base, offset }, lanes } => {
+                let of = self.base(*base);
+                dialect.load(of, of.at(*offset), *lanes)
+            }
+            Expr::Splat { from: Place { base, offset }, lanes } => {
+                let of = self.base(*base);
+                dialect.splat(of, of.at(*offset), *lanes)
+            }
             Expr::Length { from: Place { base, offset }, least, most } => {
                 dialect.length(self.base(*base), *offset, *least, *most)
             }

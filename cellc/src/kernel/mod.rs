@@ -630,6 +630,8 @@ pub struct Kernel {
     pub unrelated: Vec<WindowId>,
     /// Of its loops, by the window of their first walk, those that a compiler is to unroll by so many turns.
     pub unrolled_by: Vec<(WindowId, usize)>,
+    /// Of its loops, by the window of their first walk, those whose turns take some columns of a panel each.
+    pub passes: Vec<WindowId>,
     /// What it does.
     pub body: Vec<Stmt>,
     /// Whether its loops are to be written out, turn by turn.
@@ -638,6 +640,32 @@ pub struct Kernel {
     pub concurrent: bool,
     /// Which operations of the model its statements are, by their place among all of them: for reports.
     pub nodes: Vec<usize>,
+}
+
+impl Kernel {
+    /// What a loop adds rows of weights to, if it does nothing else: each turn reads one row and one element, which multiplies the columns of every sum. The
+    /// sums, their lanes, where the columns of the first one stand in a row, and how far the next one's are behind.
+    pub fn row_sums(&self, walks: &[Walk], body: &[Stmt]) -> Option<(Vec<Var>, usize, usize, usize)> {
+        let [rows, elements] = walks else { return None };
+        let [Stmt::Let { var: element, value: Expr::Splat { from, lanes }, .. }, sums @ ..] = body else { return None };
+        let is_plain = |walk: &Walk| !walk.reverse && !walk.written && !self.unrelated.contains(&walk.window);
+        let one_element = *from == elements.window.into() && (elements.step, elements.len) == (1, 1);
+        if sums.is_empty() || !one_element || !is_plain(rows) || !is_plain(elements) {
+            return None;
+        }
+        let sum = |stmt: &Stmt| {
+            let Stmt::Set { var, value: Expr::Op(LaneOp::MulAdd, args) } = stmt else { return None };
+            let [Expr::Load { from, lanes: n }, Expr::Var(other), Expr::Var(sum)] = &args[..] else { return None };
+            let is_row = from.base == Base::Window(rows.window) && n == lanes && other == element && sum == var;
+            let is_hinted = self.chains.contains(var) || self.meanwhile.contains(var);
+            (is_row && !is_hinted).then_some((*var, from.offset))
+        };
+        let sums = sums.iter().map(sum).collect::<Option<Vec<_>>>()?;
+        let first = sums[0].1;
+        let apart = sums.get(1).map_or(0, |(_, second)| second.wrapping_sub(first));
+        let is_even = sums.iter().enumerate().all(|(at, (_, offset))| *offset == first.wrapping_add(at * apart));
+        is_even.then(|| (sums.into_iter().map(|(var, _)| var).collect(), *lanes, first, apart))
+    }
 }
 
 /// One step of a model: the memory that it works on, and what it does there on each instruction set.

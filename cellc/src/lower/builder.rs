@@ -303,6 +303,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.unrolled_by.push((walk.window, turns));
     }
 
+    /// Says that the turns of the loop whose first walk that is take some columns of a panel each.
+    pub(super) fn passes(&mut self, walk: &Walk) {
+        self.kernel.passes.push(walk.window);
+    }
+
     /// Says that what the kernel alone uses is stored as vectors and then read element by element.
     pub(super) fn elements(&mut self, of: Place) {
         if let Base::Buffer(id) = of.base {

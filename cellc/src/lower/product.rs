@@ -7,7 +7,7 @@ use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
 use crate::options::{Multiples, WeightFormat};
-use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled};
+use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values};
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {
@@ -319,6 +319,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             true => vectors.to_vec(),
             false => self.builder.lowering.plan.values.of_pass(vectors),
         }
+    }
+
+    /// Whether passes of equal size are a loop over the columns of a panel on every instruction set.
+    fn walks_columns(&self) -> bool {
+        let is_float = !self.product().format.is_of_integers();
+        is_float && self.lanes() > 1 && self.builder.lowering.plan.values == Values::Passes
     }
 
     /// How this instruction set covers the columns of the `index`-th group of panels.
@@ -1259,7 +1265,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
         let mut all = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
-            if same.len() == 1 || self.isa().pass == 0 {
+            let loops = self.isa().pass > 0 || self.walks_columns();
+            if same.len() == 1 || !loops {
                 for vectors in same {
                     let vectors = self.values(vectors);
                     all.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
@@ -1278,6 +1285,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 (panels.blocks(late).stride - before * abreast, width * abreast),
                 false,
             );
+            if self.walks_columns() {
+                self.builder.passes(&of_rows);
+            }
             walks.push(of_rows);
             let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
                 let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);

@@ -8,7 +8,7 @@ use super::types::block_type;
 use super::vectors::{self, Used};
 use crate::arch::ByLane;
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Text, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking, decimal, function_name,
 };
 use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
@@ -100,8 +100,18 @@ impl Rust {
 
     /// A function of the type of `lanes` numbers that reads them from an element on.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
-        self.vectors.operation(name);
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
+        if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes) {
+            let name = match name {
+                "halves" => "from_halves",
+                "bytes" => "from_bytes",
+                "pairs_of_bytes" => "from_pairs",
+                _ => "from_lanes",
+            };
+            self.vectors.operation(name);
+            return Text::atom(format!("{ty}::{name}({}.of::<{offset}, _, _>({}))", pass.name, from.name));
+        }
+        self.vectors.operation(name);
         Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
     }
 
@@ -360,8 +370,14 @@ impl Dialect for Rust {
             Element::I64 => "store_i64",
             Element::Bool => "store_bool",
             _ => {
-                self.vectors.operation("store");
                 self.vectors.lanes(lanes);
+                if let Some((_, pass)) = &to.pass {
+                    self.vectors.operation("to_lanes");
+                    let place = format!("{}.of_mut::<{offset}, _, _>({})", pass.name, to.name);
+                    let _ = writeln!(self.out, "{}.to_lanes({place});", value.text);
+                    return;
+                }
+                self.vectors.operation("store");
                 let _ = writeln!(self.out, "{}.store::<{offset}, {}>({});", value.text, to.len, to.name);
                 return;
             }
@@ -490,6 +506,38 @@ impl Dialect for Rust {
             let _ = writeln!(self.out, "let {} = {place};", walk.window.name);
         }
     }
+
+    fn begin_passes(&mut self, pass: &Pass) {
+        let Pass { name, width, columns } = pass;
+        self.shared("Columns");
+        let _ = writeln!(self.out, "for {name} in Columns::<{width}, {columns}>::all() {{");
+    }
+
+    fn row_sums(&mut self, sums: &RowSums<'_>) -> bool {
+        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once } = sums;
+        let columns = match &weights.pass {
+            Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
+            Some(_) => return false,
+            None => format!("Columns::<{lanes}, {lanes}>::first()"),
+        };
+        let (elements, from) = elements;
+        let elements = match (*from, elements.len == *rows) {
+            (0, true) => elements.name.clone(),
+            _ => format!("{}::<{from}, {rows}, _, _>({})", self.shared("part_of"), elements.name),
+        };
+        self.shared("Columns");
+        self.shared("Rows");
+        self.vectors.sums(names.len(), *at_once);
+        self.vectors.operation("mul_add");
+        self.vectors.operation("all");
+        let (name, sums) = (&weights.name, names.join(", "));
+        let rows = format!("Rows::<{first}, {step}, {apart}, {at_once}>");
+        let _ = writeln!(self.out, "[{sums}] = {rows}::add([{sums}], {columns}, {name}, {elements});");
+        self.vectors.weights(weights.element);
+        true
+    }
+
+    fn unrolled_by(&mut self, _turns: usize) {}
 
     fn only_vectors(&mut self) {
         let name = self.shared("turn_by_turn");

@@ -2,15 +2,16 @@
 //! loop.
 
 use crate::arch::TURNS;
-use crate::kernel::{Body, Expr, LaneOp, Place, Stmt, Walk, WindowId};
+use crate::kernel::{Body, Expr, Kernel, LaneOp, Place, Stmt, Walk, WindowId};
 
 /// The body with such loops, of an instruction set with vectors of `lanes` f32.
 pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
-        let turns = std::mem::take(&mut kernel.unrolled_by);
+        let turns = kernel.unrolled_by.clone();
+        let hints = Kernel { body: Vec::new(), ..kernel.clone() };
         let registers = kernel.locals.iter().map(|local| local.ty.lanes.div_ceil(lanes)).collect();
-        let mut scope = Unrolling { turns, registers, windows: windows(&kernel.body) };
+        let mut scope = Unrolling { hints, turns, registers, windows: windows(&kernel.body) };
         kernel.body = scope.block(std::mem::take(&mut kernel.body));
     }
     body
@@ -20,6 +21,8 @@ pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
 const FEW: usize = 4;
 
 struct Unrolling {
+    /// The kernel, without its body.
+    hints: Kernel,
     turns: Vec<(WindowId, usize)>,
     /// Vector registers of each local variable.
     registers: Vec<usize>,
@@ -35,6 +38,10 @@ impl Unrolling {
                 Stmt::For { count, turn, backwards, walks, body } => {
                     let of_walk = |(window, _): &&(WindowId, usize)| walks.first().is_some_and(|w| w.window == *window);
                     match self.turns.iter().find(of_walk) {
+                        // a function of the file does that
+                        Some(_) if self.hints.row_sums(&walks, &body).is_some() => {
+                            out.push(Stmt::For { count, turn, backwards, walks, body });
+                        }
                         Some(_) if is_taken_apart(&body) => out.push(Stmt::For { count, turn, backwards, walks, body }),
                         Some(&(_, turns)) => out.extend(self.unrolled_by(count, turns, &walks, &body)),
                         None => {

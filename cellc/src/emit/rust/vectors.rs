@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::arch::{Arch, Isa, RustVector};
+use crate::arch::{Arch, Isa, RustVector, TURNS};
 use crate::emit::text::{FORMATTED, filled, parts};
 use crate::emit::traversal::decimal;
-use crate::kernel::FLUSH_BELOW;
+use crate::kernel::{Element, FLUSH_BELOW};
 
 /// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines out.
 macro_rules! allowed {
@@ -32,6 +32,12 @@ pub(super) struct Used {
     shared: BTreeSet<&'static str>,
     /// Dot products of this many lanes, which are methods of one type of one module.
     dots: BTreeSet<(&'static str, usize)>,
+    /// Numbers of sums to which rows of weights are added.
+    sums: BTreeSet<usize>,
+    /// The most rows that stand one after the other in the code of a loop.
+    at_once: usize,
+    /// Conversions of the weights of such rows.
+    weights: BTreeSet<&'static str>,
 }
 
 /// Dot products of integers, and what they compute.
@@ -60,6 +66,23 @@ impl Used {
         self.dots.insert((name, lanes));
     }
 
+    /// Notes that a kernel adds rows of weights to so many sums, so many rows at once.
+    pub(super) fn sums(&mut self, count: usize, at_once: usize) {
+        self.sums.insert(count);
+        self.at_once = self.at_once.max(at_once);
+    }
+
+    /// Notes what the weights of such rows are.
+    pub(super) fn weights(&mut self, element: Element) {
+        let conversion = match element {
+            Element::F16 => "from_halves",
+            Element::I8 => "from_bytes",
+            _ => "from_lanes",
+        };
+        self.operation(conversion);
+        self.weights.insert(conversion);
+    }
+
     /// Notes that a module calls a function of the file.
     pub(super) fn shared(&mut self, name: &'static str) {
         self.shared.insert(name);
@@ -71,6 +94,9 @@ impl Used {
         self.operations.extend(&other.operations);
         self.lanes.extend(&other.lanes);
         self.dots.extend(&other.dots);
+        self.sums.extend(&other.sums);
+        self.at_once = self.at_once.max(other.at_once);
+        self.weights.extend(&other.weights);
     }
 
     fn operations(&self, of: Of) -> impl Iterator<Item = &'static Operation> + '_ {
@@ -453,6 +479,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
         let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
         out.extend(macros.iter().filter(|(call, _)| text.contains(call)).map(|(_, text)| formatted(&text(used))));
     }
+    if !used.sums.is_empty() {
+        out.push_str(&formatted(&row_sums(used)));
+    }
     if text.contains("Joined<") {
         out.push_str(&formatted(&joined(used)));
     }
@@ -637,6 +666,122 @@ pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     }
     let first = lanes.next_power_of_two() / 2;
     Some((first, lanes - first))
+}
+
+/// What adds rows of weights to sums.
+fn row_sums(used: &Used) -> String {
+    let mut out = String::from(
+        "/// Sums of products, a vector for each gate.
+trait Sums<V, const W: usize>: Copy {
+    const COUNT: usize;
+    /// Adds a row of weights times `x`; the weights of each gate are `apart` elements behind those of the gate before.
+    ///
+    /// # Safety
+    /// `W` weights of each gate are where that says.
+    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self;
+}
+/// What weights are stored as.
+trait Weight<V, const W: usize>: Sized {
+    fn vector(from: &[Self; W]) -> V;
+}
+",
+    );
+    for conversion in &used.weights {
+        let element = match *conversion {
+            "from_halves" => "[u8; 2]",
+            "from_bytes" => "[u8; 1]",
+            _ => "f32",
+        };
+        let _ = write!(
+            out,
+            "impl<V: Vector<W>, const W: usize> Weight<V, W> for {element} {{
+    #[inline(always)]
+    fn vector(from: &[Self; W]) -> V {{ V::{conversion}(from) }}
+}}
+"
+        );
+    }
+    for count in &used.sums {
+        let names: Vec<_> = (0..*count).map(|at| format!("s{at}")).collect();
+        let _ = write!(
+            out,
+            "impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; {count}] {{
+    const COUNT: usize = {count};
+    #[inline(always)]
+    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self {{
+        let [{}] = self;
+        // SAFETY: as the trait says
+        unsafe {{ [",
+            names.join(", ")
+        );
+        for (at, name) in names.iter().enumerate() {
+            let place = match at {
+                0 => "row".to_owned(),
+                1 => "row.add(apart)".to_owned(),
+                at => format!("row.add({at} * apart)"),
+            };
+            let end = if at + 1 == *count { "" } else { ", " };
+            let _ = write!(out, "T::vector(&*{place}.cast()).mul_add(x, {name}){end}");
+        }
+        out.push_str("] }\n    }\n}\n");
+    }
+    out.push_str(
+        "/// Rows of weights, `STEP` elements from one to the next, the first at `FIRST`; in each, the columns of the gates are `APART` elements apart.
+/// So many rows stand one after the other in the code of a loop: faster where the weights are in the L2 cache.
+struct Rows<const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>;
+impl<const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize> Rows<FIRST, STEP, APART, AT_ONCE> {
+    /// Adds to each sum the products of its columns with the element of every row.
+    #[inline(always)]
+    fn add<S: Sums<V, W>, V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
+        sums: S, columns: Columns<W, C>, weights: &[T; N], elements: &[f32; K],
+    ) -> S {
+        const { assert!(FIRST + STEP * (K - 1) + APART * (S::COUNT - 1) + C <= N) };
+        let (mut sums, mut k) = (sums, 0);
+",
+    );
+    if used.at_once > 1 {
+        out.push_str(
+            "        // LLVM would unroll a loop of few turns as well, and spill what it loads
+        let turns = if AT_ONCE > 1 { core::hint::black_box(K / AT_ONCE) } else { 0 };
+        for _ in 0..turns {\n",
+        );
+        for turn in (0..used.at_once).step_by(TURNS) {
+            let condition = if turn == 0 { String::new() } else { format!("if AT_ONCE > {turn} ") };
+            let from = if turn == 0 { "k".to_owned() } else { format!("k + {turn}") };
+            let block = match condition.is_empty() {
+                true => format!("sums = Self::turns::<S, V, T, W, C, N, K, {TURNS}>(sums, columns, weights, elements, {from});"),
+                false => format!("{condition}{{ sums = Self::turns::<S, V, T, W, C, N, K, {TURNS}>(sums, columns, weights, elements, {from}); }}"),
+            };
+            let _ = writeln!(out, "            {block}");
+        }
+        out.push_str("            k += AT_ONCE;\n        }\n");
+    }
+    out.push_str(
+        "        while k < K {
+            sums = Self::turns::<S, V, T, W, C, N, K, 1>(sums, columns, weights, elements, k);
+            k += 1;
+        }
+        sums
+    }
+    /// The same of `TURNS` rows, from row `from` on.
+    #[inline(always)]
+    fn turns<S: Sums<V, W>, V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize, const TURNS: usize>(
+        sums: S, columns: Columns<W, C>, weights: &[T; N], elements: &[f32; K], from: usize,
+    ) -> S {
+        let mut sums = sums;
+        for k in from..from + TURNS {
+            // SAFETY: there are `K` rows and elements, and all columns are inside, as asserted
+            sums = unsafe {
+                let row = weights.as_ptr().add(FIRST + STEP * k + columns.0);
+                sums.plus(row, APART, V::all(*elements.get_unchecked(k)))
+            };
+        }
+        sums
+    }
+}
+",
+    );
+    out
 }
 
 /// The type of two vectors side by side.

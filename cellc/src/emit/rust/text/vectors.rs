@@ -81,6 +81,39 @@ fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const CO
     (0..COUNT).map(move |at| unsafe { &mut *of.as_mut_ptr().add(FIRST + STEP * at).cast() })
 }
 
+//: Columns
+/// `W` of the `C` columns of a panel, from one on.
+#[derive(Clone, Copy)]
+struct Columns<const W: usize, const C: usize>(usize);
+impl<const W: usize, const C: usize> Columns<W, C> {
+    /// The first ones.
+    #[inline(always)]
+    fn first() -> Self {
+        const { assert!(W <= C) };
+        Columns(0)
+    }
+    /// All of them, `W` at a time.
+    #[inline(always)]
+    fn all() -> impl Iterator<Item = Self> {
+        const { assert!(C % W == 0) };
+        (0..const { C / W }).map(|pass| Columns(pass * W))
+    }
+    /// These columns of a run of all columns, which begins at element `AT`.
+    #[inline(always)]
+    fn of<const AT: usize, T, const N: usize>(self, run: &[T; N]) -> &[T; W] {
+        const { assert!(AT + C <= N) };
+        // SAFETY: the columns are among those of the run, which is inside, as asserted
+        unsafe { &*run.as_ptr().add(AT + self.0).cast() }
+    }
+    /// As [`Self::of`].
+    #[inline(always)]
+    fn of_mut<const AT: usize, T, const N: usize>(self, run: &mut [T; N]) -> &mut [T; W] {
+        const { assert!(AT + C <= N) };
+        // SAFETY: the columns are among those of the run, which is inside, as asserted
+        unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() }
+    }
+}
+
 //: cut
 /// Skips `SKIP` elements and cuts the next `LEN` off, so that `REST` are left: if these are not all, this does not compile.
 #[inline(always)]
