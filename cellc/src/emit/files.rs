@@ -57,7 +57,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let items = items(contents, rust::Form::Macros);
     let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
-    let items = show_comments(&prettyplease::unparse(&file), &comments);
+    let items = joined_lists(&show_comments(&prettyplease::unparse(&file), &comments));
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -99,6 +99,34 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
         text.push('\n');
     }
     (text, comments)
+}
+
+/// The longest line that a list is joined to.
+const COLUMNS: usize = 120;
+
+/// Lists of generic arguments on one line each, where that is not too long: prettyplease gives every argument a line of its own.
+fn joined_lists(items: &str) -> String {
+    let is_argument = |line: &&str| {
+        let word = line.trim().strip_suffix(',');
+        word.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    let mut text = String::with_capacity(items.len());
+    let mut lines = items.lines();
+    while let Some(line) = lines.next() {
+        text.push_str(line);
+        if line.ends_with("::<") {
+            let arguments: Vec<_> = lines.clone().take_while(is_argument).map(|line| line.trim().trim_end_matches(',')).collect();
+            let joined = arguments.join(", ");
+            let after = lines.clone().nth(arguments.len()).map_or("", str::trim_start);
+            if after.starts_with('>') && line.len() + joined.len() + after.len() <= COLUMNS {
+                text.push_str(&joined);
+                text.push_str(after);
+                lines.nth(arguments.len());
+            }
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The comments in their places again.

@@ -106,6 +106,8 @@ pub(super) struct RowSums<'a> {
     pub(super) rows: usize,
     /// So many rows are to stand one after the other in the code.
     pub(super) at_once: usize,
+    /// Whether the sums are declared here, and begin at 0.
+    pub(super) declared: bool,
 }
 
 /// One moving window of a loop.
@@ -414,6 +416,16 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
     first == Some(true)
 }
 
+/// Whether a statement changes one of these.
+fn sets(stmt: &Stmt, vars: &[Var]) -> bool {
+    match stmt {
+        Stmt::Set { var, .. } => vars.contains(var),
+        Stmt::For { body, .. } | Stmt::Pick { body, .. } => body.iter().any(|stmt| sets(stmt, vars)),
+        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).any(|stmt| sets(stmt, vars)),
+        _ => false,
+    }
+}
+
 /// Vectors that a block has stored, by buffer or window: first element and lanes.
 #[derive(Default)]
 struct Stored(BTreeMap<Base, BTreeMap<usize, usize>>);
@@ -589,6 +601,7 @@ impl Shared {
             names: locals,
             kernel,
             windows: Vec::new(),
+            wholes: BTreeMap::new(),
             scope,
             context: Context::Kernel,
         };
@@ -627,6 +640,7 @@ impl Shared {
             names,
             kernel: &none,
             windows: Vec::new(),
+            wholes: BTreeMap::new(),
             scope,
             context: Context::Function,
         };
@@ -649,6 +663,8 @@ struct Traversal<'a> {
     /// The kernel; of a function an empty one.
     kernel: &'a Kernel,
     windows: Vec<Option<Block>>,
+    /// The buffers that windows of passes stand for.
+    wholes: BTreeMap<WindowId, BufferId>,
     scope: Scope,
     context: Context,
 }
@@ -704,6 +720,12 @@ impl Traversal<'_> {
                         self.declare(stmt, dialect);
                     }
                 }
+                Stmt::Let { .. }
+                    if self.zero_sums(&body[done.len() - 1..]).is_some_and(|(sums, _)| dialect.row_sums(&sums)) =>
+                {
+                    let taken = self.zero_sums(&body[done.len() - 1..]).map_or(1, |(_, taken)| taken);
+                    rest = &others[taken - 1..];
+                }
                 Stmt::Let { value, .. } => {
                     let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
                     let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
@@ -748,7 +770,11 @@ impl Traversal<'_> {
                         is_read_across(done, self.locals, others, dialect)
                             || self.kernel.elements.contains(id) && !others.iter().any(|stmt| stores_to(stmt, to.base))
                     };
-                    if matches!(to.base, Base::Buffer(id) if self.kernel.scratch.contains(&id) && is_read_otherwise(&id)) {
+                    let whole = match to.base {
+                        Base::Buffer(id) => Some(id),
+                        Base::Window(window) => self.wholes.get(&window).copied(),
+                    };
+                    if whole.is_some_and(|id| self.kernel.scratch.contains(&id) && is_read_otherwise(&id)) {
                         dialect.read_otherwise(self.base(to.base));
                     }
                 }
@@ -875,6 +901,9 @@ impl Traversal<'_> {
         for walk in walks {
             let of = self.base(walk.of.base).clone();
             let window = Block { pass: Some((of.at(walk.of.offset), Rc::clone(&pass))), ..of };
+            if let Base::Buffer(id) = walk.of.base {
+                self.wholes.insert(walk.window, id);
+            }
             self.enter(walk.window, window);
         }
         self.block(body, dialect);
@@ -898,7 +927,25 @@ impl Traversal<'_> {
             elements: (self.base(elements.of.base), elements.of.offset),
             rows: count,
             at_once,
+            declared: false,
         })
+    }
+
+    /// The same where declarations of sums that begin at 0 and the loop are all that changes them; with the number of these statements.
+    fn zero_sums<'s>(&'s self, body: &'s [Stmt]) -> Option<(RowSums<'s>, usize)> {
+        let zero = |stmt: &Stmt| match stmt {
+            Stmt::Let { var, mutable: true, value: Expr::Const { bits: 0, .. } } => Some(*var),
+            _ => None,
+        };
+        let declared: Vec<Var> = body.iter().map_while(zero).collect();
+        let [Stmt::For { count, turn: None, backwards: None, walks, body }, rest @ ..] = &body[declared.len()..] else {
+            return None;
+        };
+        let (vars, ..) = self.kernel.row_sums(walks, body)?;
+        let is_declared = vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
+        let is_complete = !rest.iter().any(|stmt| sets(stmt, &declared));
+        let sums = self.row_sums(*count, walks, body).filter(|_| is_declared && is_complete)?;
+        Some((RowSums { declared: true, ..sums }, declared.len() + 1))
     }
 
     /// A copy, its loops as few as they can be.

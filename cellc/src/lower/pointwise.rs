@@ -269,7 +269,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         places: &[Place],
         out: Place,
     ) -> Vec<Stmt> {
-        let width = self.lowering.isa.lanes;
+        let width = self.lowering.plan.width(self.lowering.isa);
         let mut body = Vec::new();
         let mut done = 0;
         if size / width > FEW {

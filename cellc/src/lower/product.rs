@@ -315,16 +315,16 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The vectors of a pass that are one value each. Integers are one register each: dot products are operations of registers.
     fn values(&self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
-        match self.product().format.is_of_integers() || self.lanes() == 1 {
-            true => vectors.to_vec(),
-            false => self.builder.lowering.plan.values.of_pass(vectors),
+        match self.lanes() {
+            1 => vectors.to_vec(),
+            _ => self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors),
         }
     }
 
     /// Whether passes of equal size are a loop over the columns of a panel on every instruction set.
     fn walks_columns(&self) -> bool {
-        let is_float = !self.product().format.is_of_integers();
-        is_float && self.lanes() > 1 && self.builder.lowering.plan.values == Values::Passes
+        let values = self.builder.lowering.plan.values.of_product(self.product());
+        self.lanes() > 1 && values == Values::Passes
     }
 
     /// How this instruction set covers the columns of the `index`-th group of panels.
@@ -1160,7 +1160,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
-                body = self.passes((panels, Stage::Early), weights, (columns, places), passes, |this, pass| {
+                let loops = self.plan.tilings.iter().any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
+                body = self.passes((panels, Stage::Early, loops), weights, (columns, places), passes, |this, pass| {
                     let operands = here(&pass.columns);
                     let mut body = Vec::new();
                     let (parts, apart): (Vec<_>, Vec<_>) = this.parts(&pass.vectors).into_iter().partition(is_early);
@@ -1253,10 +1254,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a loop, where code is scarce.
+    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a loop, where code is scarce, or where passes of some
+    /// instruction set are a loop (`loops`) and all have one text.
     fn passes(
         &mut self,
-        (panels, stage): (&Panels, Stage),
+        (panels, stage, loops): (&Panels, Stage, bool),
         weights: PanelWeights,
         (columns, places): (&[Column], &[Place]),
         passes: &[Vec<(usize, usize)>],
@@ -1265,8 +1267,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
         let mut all = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
-            let loops = self.isa().pass > 0 || self.walks_columns();
-            if same.len() == 1 || !loops {
+            let is_loop = if self.walks_columns() { loops && same.len() == passes.len() } else { same.len() > 1 && self.isa().pass > 0 };
+            if !is_loop {
                 for vectors in same {
                     let vectors = self.values(vectors);
                     all.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
@@ -1361,8 +1363,10 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let passes = plan::late_passes(this.product(), panels.columns, this.isa());
-                this.passes((panels, Stage::Late), weights, (&walked, places), &passes, |this, pass| {
+                let late = |isa| plan::late_passes(this.product(), panels.columns, isa, this.builder.lowering.plan.values);
+                let passes = late(this.isa());
+                let loops = this.builder.lowering.plan.isas.iter().any(|(isa, _)| late(isa).len() > 1);
+                this.passes((panels, Stage::Late, loops), weights, (&walked, places), &passes, |this, pass| {
                     let mut body = Vec::new();
                     let mut parts = this.parts(&pass.vectors);
                     parts.retain(|part| part.sum == sum);

@@ -62,6 +62,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         // each accumulator may take two registers more on the way
         for pass in plan::vectors(columns, isa.lanes).chunks((plan::accumulators(isa) / 3).max(1)) {
+            let pass = self.lowering.plan.values.of_pass(pass);
             let mut sums = Vec::new();
             for (v, &(at, lanes)) in pass.iter().enumerate() {
                 sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, load(from.at(at), lanes)));
@@ -86,7 +87,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
         let (function, chains) = (reduce.function, reduce.chains);
         let mut body = Vec::new();
-        let vectors = plan::vectors(chains, self.lowering.isa.lanes);
+        let vectors = plan::vectors(chains, self.lowering.plan.width(self.lowering.isa));
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
             sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, load(from.at(at), lanes)));
@@ -132,7 +133,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         second: Place,
         len: usize,
     ) {
-        for (at, lanes) in plan::vectors(len, self.lowering.isa.lanes) {
+        for (at, lanes) in plan::vectors(len, self.lowering.plan.width(self.lowering.isa)) {
             let (a, b) = (load(first.at(at), lanes), load(second.at(at), lanes));
             let value = self.combined(body, function, a, b, lanes);
             body.push(Stmt::Store { to: first.at(at), value });

@@ -90,7 +90,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         to: Place,
         mut each: impl FnMut(&mut Self, Expr, usize) -> Expr,
     ) {
-        let width = self.lowering.isa.lanes;
+        let width = self.lowering.plan.width(self.lowering.isa);
         let turns = size / width;
         if turns > 0 {
             let (window, walk) = self.walk("out_lanes", to, width, true);

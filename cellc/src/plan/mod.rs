@@ -704,6 +704,19 @@ pub enum Values {
 }
 
 impl Values {
+    /// Those of generated code in a language.
+    fn of(language: Language) -> Self {
+        match language {
+            Language::Rust => Self::Passes,
+            Language::C => Self::Registers,
+        }
+    }
+
+    /// Those of a product: the dot products of integers are operations of registers.
+    pub fn of_product(self, product: &Product) -> Self {
+        if product.format.is_of_integers() { Self::Registers } else { self }
+    }
+
     /// The vectors of a pass, as (column, lanes), that are one value each.
     pub fn of_pass(self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
         match self {
@@ -720,6 +733,14 @@ impl Values {
 }
 
 impl Plan {
+    /// Lanes of a value that no pass computes, on an instruction set: where values join registers, those of the widest one.
+    pub fn width(&self, isa: &Isa) -> usize {
+        match self.values {
+            Values::Passes if isa.lanes > 1 => self.isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(isa.lanes),
+            _ => isa.lanes,
+        }
+    }
+
     /// Whether a step of the model remembers in which order the one before walked large weights: sequences know it
     /// from the number of the step.
     pub fn alternates(&self, model: &ValidModel) -> bool {
@@ -837,10 +858,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    let values = match options.language {
-        Language::Rust => Values::Passes,
-        Language::C => Values::Registers,
-    };
+    let values = Values::of(options.language);
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
@@ -911,7 +929,8 @@ fn plan_product(
     let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
     let loads_apart = options.unroll == Unroll::Auto && is_loaded && is_near;
-    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, isa, arch);
+    let values = Values::of(options.language);
+    let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;
     let best = isas.last().expect("options: the baseline is always there").0;
@@ -1078,7 +1097,7 @@ pub fn accumulators(isa: &Isa) -> usize {
 }
 
 /// How an instruction set covers the columns of a panel, of a product whose weights take so many bytes.
-fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arch) -> Tiling {
+fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &Arch), values: Values) -> Tiling {
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
         return Tiling::Runs;
     }
@@ -1100,24 +1119,39 @@ fn tiling(product: &Product, bytes: usize, columns: usize, isa: &Isa, arch: &Arc
         let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
         at_once = (at_once - at_once % line).max(least);
     }
-    Tiling::Columns(passes(&vectors, at_once, line, isa))
+    let values = values.of_product(product);
+    Tiling::Columns(passes(&vectors, at_once, line, isa, values))
 }
 
 /// Vectors of columns in passes of at most so many. They are of equal size, as a short one would wait for the latency of its few chains, and of
 /// whole lines of the cache, unless that makes a loop of them.
-fn passes(vectors: &[(usize, usize)], at_once: usize, line: usize, isa: &Isa) -> Vec<Vec<(usize, usize)>> {
+fn passes(
+    vectors: &[(usize, usize)],
+    at_once: usize,
+    line: usize,
+    isa: &Isa,
+    values: Values,
+) -> Vec<Vec<(usize, usize)>> {
     let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
+    // a loop over passes needs passes of one size
+    let is_even = values == Values::Passes && vectors.windows(2).all(|two| two[0].1 == two[1].1);
+    if is_even && vectors.len() > at_once {
+        let divides = |size: &usize| vectors.len().is_multiple_of(*size);
+        let whole_lines = (1..=at_once).rev().filter(divides).find(|size| size.is_multiple_of(line));
+        let size = whole_lines.or_else(|| (1..=at_once).rev().find(divides)).unwrap_or(1);
+        return vectors.chunks(size).map(<[_]>::to_vec).collect();
+    }
     let equal = vectors.len().div_ceil(vectors.len().div_ceil(at_once).max(1)).max(1);
     let size = if isa.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };
     vectors.chunks(size).map(<[_]>::to_vec).collect()
 }
 
 /// The same of the columns of a panel for sums that are completed later.
-pub fn late_passes(product: &Product, columns: usize, isa: &Isa) -> Vec<Vec<(usize, usize)>> {
+pub fn late_passes(product: &Product, columns: usize, isa: &Isa, values: Values) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
-    match isa.pass {
-        0 => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
-        _ => passes(&vectors, at_once, 1, isa),
+    match (isa.pass, values.of_product(product)) {
+        (0, Values::Registers) => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
+        (_, values) => passes(&vectors, at_once, 1, isa, values),
     }
 }
 

@@ -101,15 +101,9 @@ impl Rust {
     /// A function of the type of `lanes` numbers that reads them from an element on.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
-        if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes) {
-            let name = match name {
-                "halves" => "from_halves",
-                "bytes" => "from_bytes",
-                "pairs_of_bytes" => "from_pairs",
-                _ => "from_lanes",
-            };
-            self.vectors.operation(name);
-            return Text::atom(format!("{ty}::{name}({}.of::<{offset}, _, _>({}))", pass.name, from.name));
+        if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat") {
+            self.vectors.weights(from.element);
+            return Text::atom(format!("{}.load::<{offset}, _, _>({})", pass.name, from.name));
         }
         self.vectors.operation(name);
         Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
@@ -373,8 +367,7 @@ impl Dialect for Rust {
                 self.vectors.lanes(lanes);
                 if let Some((_, pass)) = &to.pass {
                     self.vectors.operation("to_lanes");
-                    let place = format!("{}.of_mut::<{offset}, _, _>({})", pass.name, to.name);
-                    let _ = writeln!(self.out, "{}.to_lanes({place});", value.text);
+                    let _ = writeln!(self.out, "{}.store::<{offset}, _>({}, {});", pass.name, value.text, to.name);
                     return;
                 }
                 self.vectors.operation("store");
@@ -510,15 +503,16 @@ impl Dialect for Rust {
     fn begin_passes(&mut self, pass: &Pass) {
         let Pass { name, width, columns } = pass;
         self.shared("Columns");
-        let _ = writeln!(self.out, "for {name} in Columns::<{width}, {columns}>::all() {{");
+        let ty = self.ty(Type::f32(*width), Context::Kernel);
+        let _ = writeln!(self.out, "for {name} in Columns::<{ty}, {width}, {columns}>::all() {{");
     }
 
     fn row_sums(&mut self, sums: &RowSums<'_>) -> bool {
-        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once } = sums;
+        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once, declared } = sums;
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
             Some(_) => return false,
-            None => format!("Columns::<{lanes}, {lanes}>::first()"),
+            None => format!("Columns::<{}, {lanes}, {lanes}>::first()", self.ty(Type::f32(*lanes), Context::Kernel)),
         };
         let (elements, from) = elements;
         let elements = match (*from, elements.len == *rows) {
@@ -531,8 +525,11 @@ impl Dialect for Rust {
         self.vectors.operation("mul_add");
         self.vectors.operation("all");
         let (name, sums) = (&weights.name, names.join(", "));
-        let rows = format!("Rows::<{first}, {step}, {apart}, {at_once}>");
-        let _ = writeln!(self.out, "[{sums}] = {rows}::add([{sums}], {columns}, {name}, {elements});");
+        let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
+        let _ = match declared {
+            true => writeln!(self.out, "let [{sums}] = {rows}::sums({columns}, {name}, {elements});"),
+            false => writeln!(self.out, "[{sums}] = {rows}::add([{sums}], {columns}, {name}, {elements});"),
+        };
         self.vectors.weights(weights.element);
         true
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::arch::{Arch, Isa, RustVector, TURNS};
-use crate::emit::text::{FORMATTED, filled, parts};
+use crate::emit::text::{FORMATTED, filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
@@ -479,8 +479,11 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
         let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
         out.extend(macros.iter().filter(|(call, _)| text.contains(call)).map(|(_, text)| formatted(&text(used))));
     }
+    if !used.weights.is_empty() {
+        out.push_str(&weights(used));
+    }
     if !used.sums.is_empty() {
-        out.push_str(&formatted(&row_sums(used)));
+        out.push_str(&row_sums(used));
     }
     if text.contains("Joined<") {
         out.push_str(&formatted(&joined(used)));
@@ -670,119 +673,57 @@ pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
 
 /// What adds rows of weights to sums.
 fn row_sums(used: &Used) -> String {
-    let mut out = String::from(
-        "/// Sums of products, a vector for each gate.
-trait Sums<V, const W: usize>: Copy {
-    const COUNT: usize;
-    /// Adds a row of weights times `x`; the weights of each gate are `apart` elements behind those of the gate before.
-    ///
-    /// # Safety
-    /// `W` weights of each gate are where that says.
-    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self;
-}
-/// What weights are stored as.
-trait Weight<V, const W: usize>: Sized {
-    fn vector(from: &[Self; W]) -> V;
-}
-",
-    );
-    for conversion in &used.weights {
-        let element = match *conversion {
-            "from_halves" => "[u8; 2]",
-            "from_bytes" => "[u8; 1]",
-            _ => "f32",
-        };
-        let _ = write!(
-            out,
-            "impl<V: Vector<W>, const W: usize> Weight<V, W> for {element} {{
-    #[inline(always)]
-    fn vector(from: &[Self; W]) -> V {{ V::{conversion}(from) }}
-}}
-"
-        );
-    }
-    for count in &used.sums {
+    let added = |count: &usize| {
         let names: Vec<_> = (0..*count).map(|at| format!("s{at}")).collect();
-        let _ = write!(
-            out,
-            "impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; {count}] {{
-    const COUNT: usize = {count};
-    #[inline(always)]
-    unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self {{
-        let [{}] = self;
-        // SAFETY: as the trait says
-        unsafe {{ [",
-            names.join(", ")
-        );
-        for (at, name) in names.iter().enumerate() {
+        let product = |(at, name): (usize, &String)| {
             let place = match at {
                 0 => "row".to_owned(),
                 1 => "row.add(apart)".to_owned(),
                 at => format!("row.add({at} * apart)"),
             };
-            let end = if at + 1 == *count { "" } else { ", " };
-            let _ = write!(out, "T::vector(&*{place}.cast()).mul_add(x, {name}){end}");
-        }
-        out.push_str("] }\n    }\n}\n");
-    }
-    out.push_str(
-        "/// Rows of weights, `STEP` elements from one to the next, the first at `FIRST`; in each, the columns of the gates are `APART` elements apart.
-/// So many rows stand one after the other in the code of a loop: faster where the weights are in the L2 cache.
-struct Rows<const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>;
-impl<const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize> Rows<FIRST, STEP, APART, AT_ONCE> {
-    /// Adds to each sum the products of its columns with the element of every row.
-    #[inline(always)]
-    fn add<S: Sums<V, W>, V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
-        sums: S, columns: Columns<W, C>, weights: &[T; N], elements: &[f32; K],
-    ) -> S {
-        const { assert!(FIRST + STEP * (K - 1) + APART * (S::COUNT - 1) + C <= N) };
-        let (mut sums, mut k) = (sums, 0);
-",
-    );
-    if used.at_once > 1 {
-        out.push_str(
-            "        // LLVM would unroll a loop of few turns as well, and spill what it loads
-        let turns = if AT_ONCE > 1 { core::hint::black_box(K / AT_ONCE) } else { 0 };
-        for _ in 0..turns {\n",
-        );
-        for turn in (0..used.at_once).step_by(TURNS) {
-            let condition = if turn == 0 { String::new() } else { format!("if AT_ONCE > {turn} ") };
-            let from = if turn == 0 { "k".to_owned() } else { format!("k + {turn}") };
-            let block = match condition.is_empty() {
-                true => format!("sums = Self::turns::<S, V, T, W, C, N, K, {TURNS}>(sums, columns, weights, elements, {from});"),
-                false => format!("{condition}{{ sums = Self::turns::<S, V, T, W, C, N, K, {TURNS}>(sums, columns, weights, elements, {from}); }}"),
-            };
-            let _ = writeln!(out, "            {block}");
-        }
-        out.push_str("            k += AT_ONCE;\n        }\n");
-    }
-    out.push_str(
-        "        while k < K {
-            sums = Self::turns::<S, V, T, W, C, N, K, 1>(sums, columns, weights, elements, k);
-            k += 1;
-        }
-        sums
-    }
-    /// The same of `TURNS` rows, from row `from` on.
-    #[inline(always)]
-    fn turns<S: Sums<V, W>, V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize, const TURNS: usize>(
-        sums: S, columns: Columns<W, C>, weights: &[T; N], elements: &[f32; K], from: usize,
-    ) -> S {
-        let mut sums = sums;
-        for k in from..from + TURNS {
-            // SAFETY: there are `K` rows and elements, and all columns are inside, as asserted
-            sums = unsafe {
-                let row = weights.as_ptr().add(FIRST + STEP * k + columns.0);
-                sums.plus(row, APART, V::all(*elements.get_unchecked(k)))
-            };
-        }
-        sums
-    }
+            format!("T::vector(&*{place}.cast()).mul_add(x, {name})")
+        };
+        let products: Vec<_> = names.iter().enumerate().map(product).collect();
+        let apart = if *count == 1 { "_: usize" } else { "apart: usize" };
+        vec![
+            ("COUNT", count.to_string()),
+            ("NAMES", names.join(", ")),
+            ("PRODUCTS", products.join(",\n            ")),
+            ("APART_NAME", apart.to_owned()),
+        ]
+    };
+    let turn = |first: usize| {
+        let (condition, from) = match first {
+            0 => (String::new(), "k".to_owned()),
+            first => (format!("if AT_ONCE > {first} "), format!("k + {first}")),
+        };
+        vec![("CONDITION", condition), ("FROM", from)]
+    };
+    let turns = (0..used.at_once).step_by(TURNS).map(turn).collect();
+    let is_unrolled = if used.at_once > 1 { "unrolled" } else { "plain" };
+    let lists = [
+        ("sums", used.sums.iter().map(added).collect()),
+        ("turns", turns),
+        when("unrolled", is_unrolled == "unrolled"),
+    ];
+    listed(ROW_SUMS, &lists, &[("TURNS_AT_ONCE", TURNS.to_string())])
 }
-",
-    );
-    out
+
+/// The conversions of weights to vectors.
+fn weights(used: &Used) -> String {
+    let conversion = |name: &&'static str| {
+        let element = match *name {
+            "from_halves" => "[u8; 2]",
+            "from_bytes" => "[u8; 1]",
+            _ => "f32",
+        };
+        vec![("ELEMENT", element.to_owned()), ("CONVERSION", (*name).to_owned())]
+    };
+    listed(WEIGHTS, &[("weights", used.weights.iter().map(conversion).collect())], &[])
 }
+
+const ROW_SUMS: &str = include_str!("text/row_sums.rs");
+const WEIGHTS: &str = include_str!("text/weights.rs");
 
 /// The type of two vectors side by side.
 fn joined(used: &Used) -> String {

@@ -82,35 +82,35 @@ fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const CO
 }
 
 //: Columns
-/// `W` of the `C` columns of a panel, from one on.
+/// `W` of the `C` columns of a panel, from one on, and the type of a vector of as many numbers.
 #[derive(Clone, Copy)]
-struct Columns<const W: usize, const C: usize>(usize);
-impl<const W: usize, const C: usize> Columns<W, C> {
+struct Columns<V, const W: usize, const C: usize>(usize, core::marker::PhantomData<V>);
+impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
     /// The first ones.
     #[inline(always)]
     fn first() -> Self {
         const { assert!(W <= C) };
-        Columns(0)
+        Columns(0, core::marker::PhantomData)
     }
     /// All of them, `W` at a time.
     #[inline(always)]
     fn all() -> impl Iterator<Item = Self> {
         const { assert!(C % W == 0) };
-        (0..const { C / W }).map(|pass| Columns(pass * W))
+        (0..const { C / W }).map(|pass| Columns(pass * W, core::marker::PhantomData))
     }
-    /// These columns of a run of all columns, which begins at element `AT`.
+    /// What stands in these columns of a run of all columns, which begins at element `AT`.
     #[inline(always)]
-    fn of<const AT: usize, T, const N: usize>(self, run: &[T; N]) -> &[T; W] {
+    fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
         const { assert!(AT + C <= N) };
         // SAFETY: the columns are among those of the run, which is inside, as asserted
-        unsafe { &*run.as_ptr().add(AT + self.0).cast() }
+        T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
     }
-    /// As [`Self::of`].
+    /// Writes these columns of such a run.
     #[inline(always)]
-    fn of_mut<const AT: usize, T, const N: usize>(self, run: &mut [T; N]) -> &mut [T; W] {
+    fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
         const { assert!(AT + C <= N) };
-        // SAFETY: the columns are among those of the run, which is inside, as asserted
-        unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() }
+        // SAFETY: as for [`Self::load`]
+        value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })
     }
 }
 
