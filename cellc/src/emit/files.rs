@@ -115,7 +115,8 @@ fn joined_lists(items: &str) -> String {
     while let Some(line) = lines.next() {
         text.push_str(line);
         if line.ends_with("::<") {
-            let arguments: Vec<_> = lines.clone().take_while(is_argument).map(|line| line.trim().trim_end_matches(',')).collect();
+            let arguments: Vec<_> =
+                lines.clone().take_while(is_argument).map(|line| line.trim().trim_end_matches(',')).collect();
             let joined = arguments.join(", ");
             let after = lines.clone().nth(arguments.len()).map_or("", str::trim_start);
             if after.starts_with('>') && line.len() + joined.len() + after.len() <= COLUMNS {

@@ -778,17 +778,16 @@ impl Traversal<'_> {
                         dialect.read_otherwise(self.base(to.base));
                     }
                 }
-                Stmt::For { count, walks, body, .. } if self.is_pass(walks) => self.passes(*count, walks, body, dialect),
+                Stmt::For { count, walks, body, .. } if self.is_pass(walks) => {
+                    self.passes(*count, walks, body, dialect)
+                }
                 Stmt::For { count, turn: None, backwards: None, walks, body }
                     if self.row_sums(*count, walks, body).is_some_and(|sums| dialect.row_sums(&sums)) => {}
                 Stmt::For { count, turn, backwards, walks, body } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
                     self.scope = Scope::within(around);
-                    let windows: Vec<Block> = walks
-                        .iter()
-                        .map(|w| self.window(w))
-                        .collect();
+                    let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
                     let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
                     let meanwhile: Vec<_> = self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
                     let walking: Vec<_> = walks
@@ -807,7 +806,8 @@ impl Traversal<'_> {
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
-                    if let Some((_, turns)) = self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+                    if let Some((_, turns)) = self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window))
+                    {
                         dialect.unrolled_by(*turns);
                     }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
@@ -917,7 +917,8 @@ impl Traversal<'_> {
             return None;
         };
         let weights = self.base(rows.of.base);
-        let at_once = self.kernel.unrolled_by.iter().find(|(window, _)| *window == rows.window).map_or(1, |(_, turns)| *turns);
+        let at_once =
+            self.kernel.unrolled_by.iter().find(|(window, _)| *window == rows.window).map_or(1, |(_, turns)| *turns);
         Some(RowSums {
             names: sums.iter().map(|var| &*self.names[var.0]).collect(),
             lanes,

@@ -1160,7 +1160,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut body = Vec::new();
         match self.tiling(group) {
             Tiling::Columns(passes) => {
-                let loops = self.plan.tilings.iter().any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
+                let loops =
+                    self.plan.tilings.iter().any(|all| matches!(&all[group], Tiling::Columns(all) if all.len() > 1));
                 body = self.passes((panels, Stage::Early, loops), weights, (columns, places), passes, |this, pass| {
                     let operands = here(&pass.columns);
                     let mut body = Vec::new();
@@ -1267,7 +1268,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let widths = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
         let mut all = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
-            let is_loop = if self.walks_columns() { loops && same.len() == passes.len() } else { same.len() > 1 && self.isa().pass > 0 };
+            let is_loop = if self.walks_columns() {
+                loops && same.len() == passes.len()
+            } else {
+                same.len() > 1 && self.isa().pass > 0
+            };
             if !is_loop {
                 for vectors in same {
                     let vectors = self.values(vectors);
@@ -1363,7 +1368,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
-                let late = |isa| plan::late_passes(this.product(), panels.columns, isa, this.builder.lowering.plan.values);
+                let late =
+                    |isa| plan::late_passes(this.product(), panels.columns, isa, this.builder.lowering.plan.values);
                 let passes = late(this.isa());
                 let loops = this.builder.lowering.plan.isas.iter().any(|(isa, _)| late(isa).len() > 1);
                 this.passes((panels, Stage::Late, loops), weights, (&walked, places), &passes, |this, pass| {

@@ -1133,13 +1133,15 @@ fn passes(
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
     let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
-    // a loop over passes needs passes of one size
+    // a loop over passes needs passes of one size, which is worth no more than a third of the vectors that fit
     let is_even = values == Values::Passes && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
-        let divides = |size: &usize| vectors.len().is_multiple_of(*size);
-        let whole_lines = (1..=at_once).rev().filter(divides).find(|size| size.is_multiple_of(line));
-        let size = whole_lines.or_else(|| (1..=at_once).rev().find(divides)).unwrap_or(1);
-        return vectors.chunks(size).map(<[_]>::to_vec).collect();
+        let sizes = || (1..=at_once).rev().filter(|size| vectors.len().is_multiple_of(*size));
+        let fills = |size: &usize| 3 * size >= 2 * at_once;
+        let whole_lines = sizes().filter(fills).find(|size| size.is_multiple_of(line));
+        if let Some(size) = whole_lines.or_else(|| sizes().find(fills)) {
+            return vectors.chunks(size).map(<[_]>::to_vec).collect();
+        }
     }
     let equal = vectors.len().div_ceil(vectors.len().div_ceil(at_once).max(1)).max(1);
     let size = if isa.pass > 0 { equal } else { equal.next_multiple_of(line).min(at_once) };

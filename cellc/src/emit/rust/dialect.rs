@@ -12,8 +12,24 @@ use crate::emit::traversal::{
 };
 use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
 
+/// A kernel as text.
+pub(super) struct KernelText {
+    pub(super) name: String,
+    pub(super) doc: String,
+    /// Names and types.
+    pub(super) params: Vec<(String, String)>,
+    /// What stands between its braces.
+    pub(super) body: String,
+    /// Whether it calls functions of its module.
+    pub(super) is_bound: bool,
+}
+
 /// Rust text of one module, with the names of the helper functions to print.
 pub(super) struct Rust {
+    /// Its kernels.
+    pub(super) kernels: Vec<KernelText>,
+    /// The helper functions of kernels that are written.
+    pub(super) used_before: BTreeSet<&'static str>,
     pub(super) out: String,
     /// The text of the module while a function is written.
     pub(super) around: String,
@@ -201,13 +217,16 @@ impl Rust {
 
 impl Dialect for Rust {
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
+        self.around = std::mem::take(&mut self.out);
         self.doc(doc);
-        let _ = write!(self.out, "{} fn {name}(", self.attribute);
-        for (block, written) in params {
+        let doc = std::mem::take(&mut self.out);
+        self.used_before = std::mem::take(&mut self.used);
+        let param = |(block, written): &(&Block, bool)| {
             let mutable = if *written { "mut " } else { "" };
-            let _ = write!(self.out, "{}: &{mutable}{},", block.name, block_type(block));
-        }
-        self.out.push_str(") {\n");
+            (block.name.clone(), format!("&{mutable}{}", block_type(block)))
+        };
+        let params = params.iter().map(param).collect();
+        self.kernels.push(KernelText { name: name.to_owned(), doc, params, body: String::new(), is_bound: false });
     }
 
     fn scratch(&mut self, block: &Block, vectors: bool) {
@@ -222,7 +241,12 @@ impl Dialect for Rust {
     }
 
     fn end_kernel(&mut self) {
-        self.out.push_str("}\n");
+        let body = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
+        let used = std::mem::take(&mut self.used_before);
+        let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
+        kernel.is_bound = !self.used.is_empty() || self.long.iter().any(|name| body.contains(&format!("{name}(")));
+        kernel.body = body;
+        self.used.extend(used);
     }
 
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::dialect::{INLINED, MOST_CLOSURES, Rust, counter};
+use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
+use super::generic::Generic;
 use super::lints::{ACTIVATIONS, KERNELS};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
@@ -29,7 +30,10 @@ const DEEPEST: usize = 24;
 pub(super) struct Module {
     /// Attributes and name.
     head: String,
-    /// Functions.
+    /// The attribute of its functions.
+    attribute: String,
+    kernels: Vec<KernelText>,
+    /// The function that calls them, and those that they call.
     text: String,
     /// Names and texts of functions that are generic over the type of vectors.
     functions: Vec<(String, String)>,
@@ -80,14 +84,33 @@ pub(super) fn modules(
     outside.iter().for_each(|name| all.shared(name));
     modules.iter().for_each(|module| all.merge(&module.vectors));
     let common = common(modules);
-    let text = |module: &Module| {
-        let Module { head, text, functions, vectors: own, isa, fused_by, after } = module;
-        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form }.text(text);
+    let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]));
+    let text = |(at, module): (usize, &Module)| {
+        let Module { head, attribute, kernels, text, functions, vectors: own, isa, fused_by, after } = module;
+        let mut text = text.clone();
+        let is_alone = kernels.len() == 1;
+        for (nth, kernel) in kernels.iter().enumerate() {
+            let KernelText { name, doc, params, body, .. } = kernel;
+            let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
+            let _ = match generic.call(at, nth) {
+                Some(call) if is_alone => {
+                    text = text.replacen(&format!("{name}("), &format!("{call}("), 1);
+                    Ok(())
+                }
+                Some(call) => {
+                    let names: Vec<_> = params.iter().map(|(name, _)| &name[..]).collect();
+                    writeln!(text, "{attribute} fn {name}({list}) {{ {call}({}); }}", names.join(", "))
+                }
+                None => writeln!(text, "{doc}{attribute} fn {name}({list}) {{\n{body}}}"),
+            };
+        }
+        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form }.text(&text);
         let (mut names, mut others) = (Vec::new(), String::new());
-        for (name, text) in functions {
+        for (name, function) in functions {
             match common.contains_key(name.as_str()) {
-                true => names.push(name.as_str()),
-                false => others.push_str(text),
+                true if text.contains(&format!("{name}(")) => names.push(name.as_str()),
+                true => {}
+                false => others.push_str(function),
             }
         }
         let imports = match &names[..] {
@@ -96,7 +119,8 @@ pub(super) fn modules(
         };
         format!("{head} {{\n{imports}{types}{text}{others}}}\n{after}")
     };
-    let text: String = modules.iter().map(text).collect();
+    let text: String = modules.iter().enumerate().map(text).collect();
+    let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
     let functions: String = common.into_values().collect();
     let functions = match functions.is_empty() {
         true => functions,
@@ -111,6 +135,7 @@ pub(super) fn modules(
             format!("{ACTIVATIONS} mod activations {{\n{imports}{functions}}}\n")
         }
     };
+    let text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
     vectors::shared(&all, &text, form, alignment) + &functions + &text
 }
 
@@ -179,6 +204,8 @@ impl RustFile<'_> {
         let long: BTreeSet<_> = long.map(|(_, name)| name.clone()).collect();
         let dialect = |values| Rust {
             values,
+            kernels: Vec::new(),
+            used_before: BTreeSet::new(),
             out: String::new(),
             around: String::new(),
             functions: Vec::new(),
@@ -200,8 +227,18 @@ impl RustFile<'_> {
         let mut dialect = of_numbers.unwrap_or_else(|| spelled(Values::Vectors));
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
-        let Rust { vectors, functions, .. } = dialect;
-        Module { head: head.to_owned(), text, functions, vectors, isa, fused_by, after: String::new() }
+        let Rust { vectors, functions, kernels, attribute, .. } = dialect;
+        Module {
+            head: head.to_owned(),
+            attribute,
+            kernels,
+            text,
+            functions,
+            vectors,
+            isa,
+            fused_by,
+            after: String::new(),
+        }
     }
 
     /// The function that calls the kernel that packs.

@@ -4,6 +4,7 @@
 //! `zip`, whose lengths are constants, so nothing can panic.
 
 mod dialect;
+mod generic;
 mod kernels;
 mod lanes;
 mod lints;

@@ -88,6 +88,18 @@ impl Used {
         self.shared.insert(name);
     }
 
+    /// What kernels outside of the modules of instruction sets import for a text.
+    pub(super) fn imported<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'static str> + 't {
+        let called = |name: &&str| ["(", "::<"].iter().any(|after| text.contains(&format!("{name}{after}")));
+        let functions = self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
+        let traits = [
+            ("Bits", self.has_bits() && text.contains("Bits::")),
+            ("Vector", true),
+            ("Pairs", text.contains(".pairs(")),
+        ];
+        traits.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).chain(functions)
+    }
+
     /// Adds the operations that another module uses.
     pub(super) fn merge(&mut self, other: &Self) {
         self.shared.extend(&other.shared);
@@ -699,13 +711,9 @@ fn row_sums(used: &Used) -> String {
         };
         vec![("CONDITION", condition), ("FROM", from)]
     };
-    let turns = (0..used.at_once).step_by(TURNS).map(turn).collect();
-    let is_unrolled = if used.at_once > 1 { "unrolled" } else { "plain" };
-    let lists = [
-        ("sums", used.sums.iter().map(added).collect()),
-        ("turns", turns),
-        when("unrolled", is_unrolled == "unrolled"),
-    ];
+    let is_unrolled = used.at_once > 1;
+    let turns = (0..used.at_once).step_by(TURNS).filter(|_| is_unrolled).map(turn).collect();
+    let lists = [("sums", used.sums.iter().map(added).collect()), ("turns", turns), when("unrolled", is_unrolled)];
     listed(ROW_SUMS, &lists, &[("TURNS_AT_ONCE", TURNS.to_string())])
 }
 
@@ -802,7 +810,8 @@ impl Types<'_> {
             ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
-        let imported = self.own.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name));
+        let called = |name: &&str| text.contains(*name) || out.contains(*name);
+        let imported = self.own.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
         let traits: Vec<_> = traits.chain(imported).collect();
         let mut head = String::new();
         if !traits.is_empty() {

@@ -1,0 +1,231 @@
+//! Kernels that have one text on several instruction sets: functions that are generic over the types of vectors, the columns of a pass, and how many rows
+//! stand one after the other in the code.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::dialect::KernelText;
+use super::lints::KERNELS;
+use super::vectors::Used;
+
+/// A part of a kernel's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    /// The type of vectors of so many numbers.
+    Numbers(usize),
+    /// The type of their bits.
+    Bits(usize),
+    Count(usize),
+    Text(&'a str),
+}
+
+impl Token<'_> {
+    /// Whether two instruction sets may differ in it.
+    fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Numbers(_), Self::Numbers(_)) | (Self::Bits(_), Self::Bits(_)) => true,
+            (Self::Count(_), Self::Count(_)) => true,
+            _ => self == other,
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Numbers(n) | Self::Bits(n) | Self::Count(n) => *n,
+            Self::Text(_) => 0,
+        }
+    }
+}
+
+/// The tokens of a text, in order.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match is_part(first) {
+            true => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+            false => rest.find(is_part).unwrap_or(rest.len()),
+        };
+        // a method's name begins behind its dot
+        let end = match first {
+            '.' => 1,
+            _ if first.is_ascii_digit() => end,
+            _ => rest[..end].find('.').unwrap_or(end),
+        };
+        let (word, after) = rest.split_at(end);
+        let lanes = |start: &str| word.strip_prefix(start).and_then(|lanes| lanes.parse().ok());
+        all.push(match (lanes("F32x"), lanes("U32x"), word.parse()) {
+            (Some(lanes), ..) => Token::Numbers(lanes),
+            (_, Some(lanes), _) => Token::Bits(lanes),
+            (.., Ok(count)) => Token::Count(count),
+            _ => Token::Text(word),
+        });
+        rest = after;
+    }
+    all
+}
+
+/// The most generic parameters that are counts.
+const MOST_COUNTS: usize = 12;
+
+/// A kernel that some modules share.
+struct Shared<'a> {
+    /// By module: the position of the kernel there, and the arguments for the parameters.
+    calls: BTreeMap<usize, (usize, String)>,
+    kernel: &'a KernelText,
+    parameters: String,
+    list: String,
+    body: String,
+}
+
+/// The generic kernels of a file.
+pub(super) struct Generic<'a> {
+    all: Vec<Shared<'a>>,
+}
+
+impl<'a> Generic<'a> {
+    /// Those of the modules of a file, which have these kernels.
+    pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>) -> Self {
+        let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
+        for (module, kernels) in modules.enumerate() {
+            for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !kernel.is_bound) {
+                named.entry(&kernel.name).or_default().push((module, nth, kernel));
+            }
+        }
+        let all = named.into_values().flat_map(|same| shared(&same)).collect();
+        Self { all }
+    }
+
+    /// The path of a module's kernel with its arguments, if it is generic.
+    pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
+        let of_kernel = |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
+        let shared = self.all.iter().find(of_kernel)?;
+        Some(format!("super::kernels::{}::<{}>", shared.kernel.name, shared.calls[&module].1))
+    }
+
+    /// The module of all generic kernels.
+    pub(super) fn module<'n>(&self, used: &Used, functions: impl Iterator<Item = &'n str>) -> String {
+        if self.all.is_empty() {
+            return String::new();
+        }
+        let mut text = String::new();
+        for Shared { kernel: KernelText { name, doc, .. }, parameters, list, body, .. } in &self.all {
+            let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}<{parameters}>({list}) {{\n{body}}}");
+        }
+        let called: Vec<_> = functions.filter(|name| text.contains(&format!("{name}("))).collect();
+        let activations = match &called[..] {
+            [] => String::new(),
+            called => format!("use super::activations::{{{}}};\n", called.join(", ")),
+        };
+        let imported: Vec<_> = used.imported(&text).collect();
+        format!("{KERNELS} mod kernels {{\n{activations}use super::{{{}}};\n{text}}}\n", imported.join(", "))
+    }
+}
+
+/// Of kernels with one name in several modules those that differ in types and counts alone, as generic kernels.
+fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
+    let text = |kernel: &KernelText| {
+        let list: String = kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
+        format!("{list}\u{1}{}", kernel.body)
+    };
+    let texts: Vec<_> = same.iter().map(|(.., kernel)| text(kernel)).collect();
+    let all: Vec<_> = texts.iter().map(|text| tokens(text)).collect();
+    let mut left: Vec<usize> = (0..same.len()).collect();
+    let mut found = Vec::new();
+    while let Some(&first) = left.first() {
+        let is_alike = |at: &usize| {
+            all[first].len() == all[*at].len() && all[first].iter().zip(&all[*at]).all(|(a, b)| a.is_alike(b))
+        };
+        let (alike, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_alike);
+        left = others;
+        if alike.len() > 1
+            && let Some(shared) = generic(&alike.iter().map(|at| (same[*at], &all[*at][..])).collect::<Vec<_>>())
+        {
+            found.push(shared);
+        }
+    }
+    found
+}
+
+/// One kernel from several texts that are alike.
+fn generic<'a>(alike: &[((usize, usize, &'a KernelText), &[Token<'_>])]) -> Option<Shared<'a>> {
+    let first = alike[0].1;
+    let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].count()).collect::<Vec<_>>();
+    let is_same = |counts: &[usize]| counts.windows(2).all(|two| two[0] == two[1]);
+    // the lanes of types first: a count that is as many is the same parameter
+    let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
+    for at in 0..first.len() {
+        let all = counts(at);
+        if matches!(first[at], Token::Numbers(_) | Token::Bits(_)) && !types.contains(&all) {
+            lanes.extend((!is_same(&all)).then(|| all.clone()));
+            types.push(all);
+        }
+    }
+    let type_name = |all: &Vec<usize>| match lanes.iter().position(|other| other == all) {
+        None => format!("F32x{}", all[0]),
+        Some(0) if lanes.len() == 1 => "V".to_owned(),
+        Some(at) => format!("V{at}"),
+    };
+    let lanes_name = |at: usize| if lanes.len() == 1 { "W".to_owned() } else { format!("W{at}") };
+    let mut others = Vec::<Vec<usize>>::new();
+    let mut text = String::new();
+    for (at, token) in first.iter().enumerate() {
+        let all = counts(at);
+        match token {
+            Token::Text(word) => text.push_str(word),
+            Token::Numbers(_) => text.push_str(&type_name(&all)),
+            Token::Bits(_) => {
+                let _ = write!(text, "{}::Bits", type_name(&all));
+            }
+            Token::Count(count) if is_same(&all) => {
+                let _ = write!(text, "{count}");
+            }
+            Token::Count(_) => match lanes.iter().position(|other| *other == all) {
+                Some(at) => text.push_str(&lanes_name(at)),
+                None => {
+                    let known = others.iter().position(|other| *other == all);
+                    let number = known.unwrap_or_else(|| {
+                        others.push(all);
+                        others.len() - 1
+                    });
+                    let _ = write!(text, "AT_ONCE{number}");
+                }
+            },
+        }
+    }
+    if types.is_empty() || others.len() > MOST_COUNTS {
+        return None;
+    }
+    let bound = |all: &Vec<usize>| {
+        let lanes = lanes.iter().position(|other| other == all).map_or_else(|| all[0].to_string(), &lanes_name);
+        format!("{}: Vector<{lanes}>", type_name(all))
+    };
+    let parameters = types.iter().map(bound);
+    let parameters = parameters.chain((0..lanes.len()).map(|at| format!("const {}: usize", lanes_name(at))));
+    let parameters = parameters.chain((0..others.len()).map(|at| format!("const AT_ONCE{at}: usize")));
+    let parameters = parameters.collect::<Vec<_>>().join(", ");
+    let calls = alike.iter().enumerate().map(|(at, ((module, nth, _), _))| {
+        let names = types.iter().map(|all| format!("F32x{}", all[at]));
+        let counts = lanes.iter().chain(&others).map(|all| all[at].to_string());
+        (*module, (*nth, names.chain(counts).collect::<Vec<_>>().join(", ")))
+    });
+    let calls = calls.collect();
+    let (list, body) = text.split_once('\u{1}').expect("emit: a kernel has parameters and a body");
+    let (list, body) = (list.to_owned(), body.to_owned());
+    Some(Shared { calls, kernel: alike[0].0.2, parameters, list, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Token, tokens};
+
+    #[test]
+    fn numbers_of_other_types_are_text() {
+        let all = tokens("a.load::<0, 48>(x0); 1.5; 3u32; F32x16; U32x4 _");
+        let counts: Vec<_> = all.iter().filter(|token| matches!(token, Token::Count(_))).collect();
+        assert_eq!(counts, [&Token::Count(0), &Token::Count(48)]);
+        assert!(all.contains(&Token::Numbers(16)) && all.contains(&Token::Bits(4)));
+        assert!(all.contains(&Token::Text("1.5")) && all.contains(&Token::Text("3u32")));
+    }
+}
