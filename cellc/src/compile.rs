@@ -7,10 +7,12 @@ use crate::encoding;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
+#[cfg(feature = "builder")]
+use crate::options::Language;
 use crate::options::{Options, Threads};
 use crate::pack::{Packed, pack};
 use crate::pass;
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, Values, plan};
 use crate::summary;
 use crate::validate::validate;
 #[cfg(feature = "builder")]
@@ -134,6 +136,16 @@ fn check(program: &Program, pass: &str) {
 }
 
 impl Compilation {
+    /// The same model in another language: the plan knows how values of kernels are spelled.
+    #[cfg(feature = "builder")]
+    pub fn in_language(self, language: Language) -> Self {
+        if self.options.language == language {
+            return self;
+        }
+        let options = Options { language, ..self.options };
+        Self { warnings: self.warnings, ..compile_validated(self.model, &options) }
+    }
+
     /// The files of the output under a stem, weights first, the source last.
     #[cfg(feature = "builder")]
     pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
@@ -158,6 +170,8 @@ impl Compilation {
     }
 
     fn contents(&self) -> emit::Contents<'_> {
+        let values = Values::of(self.options.language);
+        assert_eq!(self.plan.values, values, "emit: the plan is for another language");
         emit::Contents {
             options: &self.options,
             isas: &self.plan.isas,

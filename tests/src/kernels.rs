@@ -86,6 +86,7 @@ fn kernel(name: &str, params: &[(BufferId, bool)]) -> Kernel {
         body: Vec::new(),
         unrelated: Vec::new(),
         unrolled_by: Vec::new(),
+        passes: Vec::new(),
         unroll: false,
         concurrent: false,
         nodes: Vec::new(),

@@ -64,9 +64,7 @@ impl Subject {
 
     /// The generated files.
     pub fn files(&self, language: Language) -> Vec<OutputFile> {
-        let mut compilation = self.compilation.clone();
-        compilation.options.language = language;
-        compilation.emit(&self.name)
+        self.compilation.clone().in_language(language).emit(&self.name)
     }
 
     /// The model's variables before the first step.

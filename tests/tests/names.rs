@@ -289,8 +289,8 @@ fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compila
 
 /// Header and source in one text.
 fn c_text(compilation: &Compilation) -> [String; 2] {
-    let mut compilation = compilation.clone();
-    compilation.options.language = Language::C;
+    let interface = compilation.interface.clone();
+    let compilation = Compilation { interface, ..compilation.clone().in_language(Language::C) };
     let mut files =
         compilation.emit("text").into_iter().map(|file| String::from_utf8(file.bytes.to_vec()).expect("text"));
     let (header, source) = (files.next().expect("a header"), files.next().expect("a source"));

@@ -45,8 +45,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let mut programs = Vec::new();
     for language in arguments.languages() {
-        // only the last stage knows the language
-        compilation.options.language = language;
+        compilation = compilation.in_language(language);
         programs.push((language, Executable::temporary(&compilation)?));
     }
     let model = &compilation.model;

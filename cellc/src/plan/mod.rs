@@ -705,7 +705,7 @@ pub enum Values {
 
 impl Values {
     /// Those of generated code in a language.
-    fn of(language: Language) -> Self {
+    pub fn of(language: Language) -> Self {
         match language {
             Language::Rust => Self::Passes,
             Language::C => Self::Registers,

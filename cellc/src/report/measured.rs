@@ -37,8 +37,7 @@ impl Measured {
         let Some(own) = own else { return Ok(None) };
         let cpu = [cpu, own].concat();
         let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else { return Ok(None) };
-        let mut compilation = compilation.clone();
-        compilation.options.language = Language::C;
+        let compilation = compilation.clone().in_language(Language::C);
         let folder = TemporaryFolder::new().map_err(|error| format!("no temporary folder can be made: {error}"))?;
         let at = |name: &str| folder.path().join(name);
         for file in compilation.emit("net") {

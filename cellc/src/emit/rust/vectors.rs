@@ -500,7 +500,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     if text.contains("Joined<") {
         out.push_str(&formatted(&joined(used)));
     }
-    if has_bits && used.lanes.contains(&1) {
+    if has_bits && text.contains("F32x1") {
         out.push_str(&u32_bits(used));
     }
     let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
