@@ -874,6 +874,11 @@ impl Arch {
         self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
     }
 
+    /// Rust: a condition that holds wherever the file is compiled; empty where it can be everywhere.
+    pub fn rust_held(&self) -> &'static str {
+        self.rust_refused.0.strip_prefix("not(").and_then(|held| held.strip_suffix(')')).unwrap_or_default()
+    }
+
     /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one or where registers do not hold a line of
     /// several sums, and at most 4: on a core of one lane no line counts.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {

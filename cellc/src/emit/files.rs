@@ -101,33 +101,61 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
     (text, comments)
 }
 
-/// The longest line that a list is joined to.
-const COLUMNS: usize = 120;
+/// The longest line that a list is joined to, and one of generic arguments or an attribute.
+const COLUMNS: usize = 100;
+const MOST_COLUMNS: usize = 120;
 
-/// Lists of generic arguments on one line each, where that is not too long: prettyplease gives every argument a line of its own.
+/// Lists on one line each, where that is not too long: prettyplease gives every element a line of its own sooner.
 fn joined_lists(items: &str) -> String {
-    let is_argument = |line: &&str| {
-        let word = line.trim().strip_suffix(',');
-        word.is_some_and(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
-    };
     let mut text = String::with_capacity(items.len());
-    let mut lines = items.lines();
-    while let Some(line) = lines.next() {
-        text.push_str(line);
-        if line.ends_with("::<") {
-            let arguments: Vec<_> =
-                lines.clone().take_while(is_argument).map(|line| line.trim().trim_end_matches(',')).collect();
-            let joined = arguments.join(", ");
-            let after = lines.clone().nth(arguments.len()).map_or("", str::trim_start);
-            if after.starts_with('>') && line.len() + joined.len() + after.len() <= COLUMNS {
-                text.push_str(&joined);
-                text.push_str(after);
-                lines.nth(arguments.len());
+    let lines: Vec<&str> = items.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        match joined(&lines[at..]) {
+            Some((line, count)) => {
+                text.push_str(&line);
+                at += count;
+            }
+            None => {
+                text.push_str(lines[at]);
+                at += 1;
             }
         }
         text.push('\n');
     }
     text
+}
+
+/// The list that begins at the end of a line, on that line; and how many lines it took.
+fn joined(lines: &[&str]) -> Option<(String, usize)> {
+    let first = lines[0];
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let (close, most) = match first {
+        _ if first.trim_start().starts_with("//") => return None,
+        _ if first.ends_with("#[allow(") => (')', MOST_COLUMNS),
+        _ if first.ends_with("::<") => ('>', MOST_COLUMNS),
+        _ if first.ends_with('<') => ('>', COLUMNS),
+        // a pair or a group keeps its form
+        _ if first.ends_with(|c: char| c == '(') && !first.ends_with(" (") && !first.ends_with("((") => (')', COLUMNS),
+        _ => return None,
+    };
+    let mut line = first.to_owned();
+    for (nth, element) in lines.iter().enumerate().skip(1) {
+        let part = element.trim_start();
+        if indent(element) == indent(first) && part.starts_with(close) {
+            line.push_str(part);
+            return (line.len() <= most).then_some((line, nth + 1));
+        }
+        let is_last = lines.get(nth + 1).is_some_and(|next| indent(next) == indent(first));
+        let is_one =
+            indent(element) == indent(first) + 4 && !part.starts_with("//") && (is_last || part.ends_with(','));
+        if !is_one || line.len() > most {
+            return None;
+        }
+        line.push_str(if nth > 1 { " " } else { "" });
+        line.push_str(if is_last { part.trim_end_matches(',') } else { part });
+    }
+    None
 }
 
 /// The comments in their places again.

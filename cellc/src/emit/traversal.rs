@@ -89,7 +89,7 @@ impl Block {
     }
 }
 
-/// Sums over the rows of weights: in each row, the columns of each sum times one element.
+/// Declarations of sums over the rows of weights: in each row, the columns of each sum times one element.
 pub(super) struct RowSums<'a> {
     /// The sums.
     pub(super) names: Vec<&'a str>,
@@ -106,8 +106,6 @@ pub(super) struct RowSums<'a> {
     pub(super) rows: usize,
     /// So many rows are to stand one after the other in the code.
     pub(super) at_once: usize,
-    /// Whether the sums are declared here, and begin at 0.
-    pub(super) declared: bool,
 }
 
 /// One moving window of a loop.
@@ -301,7 +299,7 @@ pub(super) trait Dialect {
     fn begin_passes(&mut self, _pass: &Pass) {
         unreachable!("emit: this dialect walks over passes by windows")
     }
-    /// Adds rows to sums; false if the dialect has loops for that.
+    /// Declares sums of rows; false if the dialect has loops for that.
     fn row_sums(&mut self, _sums: &RowSums<'_>) -> bool {
         false
     }
@@ -781,8 +779,6 @@ impl Traversal<'_> {
                 Stmt::For { count, walks, body, .. } if self.is_pass(walks) => {
                     self.passes(*count, walks, body, dialect)
                 }
-                Stmt::For { count, turn: None, backwards: None, walks, body }
-                    if self.row_sums(*count, walks, body).is_some_and(|sums| dialect.row_sums(&sums)) => {}
                 Stmt::For { count, turn, backwards, walks, body } => {
                     // a window's name is free again after its loop
                     let around = Rc::new(std::mem::take(&mut self.scope));
@@ -928,7 +924,6 @@ impl Traversal<'_> {
             elements: (self.base(elements.of.base), elements.of.offset),
             rows: count,
             at_once,
-            declared: false,
         })
     }
 
@@ -946,7 +941,7 @@ impl Traversal<'_> {
         let is_declared = vars.len() == declared.len() && vars.iter().all(|var| declared.contains(var));
         let is_complete = !rest.iter().any(|stmt| sets(stmt, &declared));
         let sums = self.row_sums(*count, walks, body).filter(|_| is_declared && is_complete)?;
-        Some((RowSums { declared: true, ..sums }, declared.len() + 1))
+        Some((sums, declared.len() + 1))
     }
 
     /// A copy, its loops as few as they can be.

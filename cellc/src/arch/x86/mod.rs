@@ -85,7 +85,7 @@ pub static X86_64: Arch = Arch {
     c_tuning: &[C_TUNING],
     c_float_flags: "32-bit x86: -msse2 -mfpmath=sse",
     c_refused: ("", ""),
-    rust_refused: ("", ""),
+    rust_refused: ("not(target_arch = \"x86_64\")", "compile it for x86-64, or generate it with --target any"),
     c_baseline_refused: (
         "(defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)) || (defined(__ARM_NEON) && !defined(__aarch64__))",
         "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without --isa",

@@ -532,7 +532,7 @@ impl Dialect for Rust {
     }
 
     fn row_sums(&mut self, sums: &RowSums<'_>) -> bool {
-        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once, declared } = sums;
+        let RowSums { names, lanes, weights: (weights, first), step, apart, elements, rows, at_once } = sums;
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
             Some(_) => return false,
@@ -550,10 +550,7 @@ impl Dialect for Rust {
         self.vectors.operation("all");
         let (name, sums) = (&weights.name, names.join(", "));
         let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
-        let _ = match declared {
-            true => writeln!(self.out, "let [{sums}] = {rows}::sums({columns}, {name}, {elements});"),
-            false => writeln!(self.out, "[{sums}] = {rows}::add([{sums}], {columns}, {name}, {elements});"),
-        };
+        let _ = writeln!(self.out, "let [{sums}] = {rows}::sums({columns}, {name}, {elements});");
         self.vectors.weights(weights.element);
         true
     }

@@ -169,6 +169,7 @@ impl RustFile<'_> {
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),
+            Some(condition) if condition.rust == self.options.arch.rust_held() => String::new(),
             _ => cfg(isa),
         };
         let head = format!("{cfg} {KERNELS} mod {}", isa.name);

@@ -61,7 +61,9 @@ impl RustFile<'_> {
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
         }
-        out
+        // what holds wherever the file is compiled is no condition
+        let held = self.options.arch.rust_held();
+        if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
     /// Whether the one body of the file computes in numbers of Rust, if it has no operation beyond these.
@@ -84,6 +86,7 @@ impl RustFile<'_> {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
                 types::none_of(&conditions)
             }
+            Some(condition) if condition.rust == self.options.arch.rust_held() => String::new(),
             _ => cfg(isa),
         }
     }

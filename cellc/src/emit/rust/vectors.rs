@@ -500,7 +500,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     if text.contains("Joined<") {
         out.push_str(&formatted(&joined(used)));
     }
-    if has_bits && text.contains("F32x1") {
+    if has_bits && (text.contains("number!(F32x1") || text.contains("struct F32x1(")) {
         out.push_str(&u32_bits(used));
     }
     let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
@@ -705,11 +705,8 @@ fn row_sums(used: &Used) -> String {
         ]
     };
     let turn = |first: usize| {
-        let (condition, from) = match first {
-            0 => (String::new(), "k".to_owned()),
-            first => (format!("if AT_ONCE > {first} "), format!("k + {first}")),
-        };
-        vec![("CONDITION", condition), ("FROM", from)]
+        let from = if first == 0 { "k".to_owned() } else { format!("k + {first}") };
+        vec![("BEFORE", first.to_string()), ("FROM", from)]
     };
     let is_unrolled = used.at_once > 1;
     let turns = (0..used.at_once).step_by(TURNS).filter(|_| is_unrolled).map(turn).collect();
@@ -795,8 +792,9 @@ impl Types<'_> {
             for isa in [Some(self.isa), self.fused_by].into_iter().flatten() {
                 let rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
                 let Some(row) = rows.into_iter().find(|row| row.lanes == *lanes) else { continue };
-                out.push_str(&self.item(&[row.condition], |types| types.of_row(row)));
-                conditions.push(row.condition);
+                let condition = if row.condition == self.arch.rust_held() { "" } else { row.condition };
+                out.push_str(&self.item(&[condition], |types| types.of_row(row)));
+                conditions.push(condition);
             }
             if !conditions.contains(&"") {
                 out.push_str(&self.of_lanes(*lanes, &conditions));

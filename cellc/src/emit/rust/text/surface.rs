@@ -29,17 +29,15 @@ impl Isa {
     #[must_use]
     pub fn detect() -> Self {
 //* asks
-        let known = FOUND.load(core::sync::atomic::Ordering::Relaxed);
+        match FOUND.load(core::sync::atomic::Ordering::Relaxed) {
 //.
 //* known when asked
-        CFG
-        {
-            if known == ISA_NUMBER {
-                return Isa(Kind::ISA_KIND);
-            }
-        }
+            CFG
+            ISA_NUMBER => return Isa(Kind::ISA_KIND),
 //.
 //* asks
+            _ => {}
+        }
         let found = Self::ask();
         FOUND.store(found.0 as u8, core::sync::atomic::Ordering::Relaxed);
         found
@@ -49,10 +47,8 @@ impl Isa {
 //.
 //* asked, best first
         CFG
-        {
-            if QUESTION {
-                return Isa(Kind::ISA_KIND);
-            }
+        if QUESTION {
+            return Isa(Kind::ISA_KIND);
         }
 //.
 //* chosen
