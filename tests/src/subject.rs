@@ -64,7 +64,18 @@ impl Subject {
 
     /// The generated files.
     pub fn files(&self, language: Language) -> Vec<OutputFile> {
-        self.compilation.clone().in_language(language).emit(&self.name)
+        let planned = self.compilation.clone().in_language(language);
+        let names = |compilation: &Compilation| -> Vec<String> {
+            compilation.program.bodies[0].kernels.iter().map(|kernel| kernel.name.clone()).collect()
+        };
+        if names(&planned) == names(&self.compilation) {
+            return planned.emit(&self.name);
+        }
+        // a program that was made by hand has no plan
+        let mut by_hand = self.compilation.clone();
+        by_hand.options.language = language;
+        by_hand.plan.values = planned.plan.values;
+        by_hand.emit(&self.name)
     }
 
     /// The model's variables before the first step.

@@ -607,6 +607,7 @@ static ONE_LANE: Arch = Arch {
     isas: &[],
     c_tuning: &[],
     c_float_flags: "no flag of gcc or clang does otherwise there",
+    rust_refused: ("", ""),
     rust_struct: "",
     alignment: 4,
     apart: 4,
@@ -650,6 +651,7 @@ pub static WASM32: Arch = Arch {
     c_float_flags: "no flag of clang does otherwise there",
     c_baseline_refused: ("", ""),
     c_rows: WASM,
+    rust_refused: ("", ""),
     rust_struct: "",
     alignment: 16,
     most_elements: 1 << 24,
@@ -687,6 +689,7 @@ pub static ANY: Arch = Arch {
     name: "any",
     key: "any",
     triples: &[],
+    rust_refused: ("", ""),
     isas: &[
         &NEON_OF_ANY,
         &RVV_OF_ANY,

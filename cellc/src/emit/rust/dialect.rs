@@ -119,6 +119,7 @@ impl Rust {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
         if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat") {
             self.vectors.weights(from.element);
+            self.vectors.columns("load");
             return Text::atom(format!("{}.load::<{offset}, _, _>({})", pass.name, from.name));
         }
         self.vectors.operation(name);
@@ -244,7 +245,10 @@ impl Dialect for Rust {
         let body = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
         let used = std::mem::take(&mut self.used_before);
         let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
-        kernel.is_bound = !self.used.is_empty() || self.long.iter().any(|name| body.contains(&format!("{name}(")));
+        // dot products are methods of one type
+        kernel.is_bound = !self.used.is_empty()
+            || body.contains(".dot_")
+            || self.long.iter().any(|name| body.contains(&format!("{name}(")));
         kernel.body = body;
         self.used.extend(used);
     }
@@ -391,6 +395,7 @@ impl Dialect for Rust {
                 self.vectors.lanes(lanes);
                 if let Some((_, pass)) = &to.pass {
                     self.vectors.operation("to_lanes");
+                    self.vectors.columns("store");
                     let _ = writeln!(self.out, "{}.store::<{offset}, _>({}, {});", pass.name, value.text, to.name);
                     return;
                 }
@@ -526,7 +531,7 @@ impl Dialect for Rust {
 
     fn begin_passes(&mut self, pass: &Pass) {
         let Pass { name, width, columns } = pass;
-        self.shared("Columns");
+        self.vectors.columns("all");
         let ty = self.ty(Type::f32(*width), Context::Kernel);
         let _ = writeln!(self.out, "for {name} in Columns::<{ty}, {width}, {columns}>::all() {{");
     }
@@ -536,15 +541,16 @@ impl Dialect for Rust {
         let columns = match &weights.pass {
             Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
             Some(_) => return false,
-            None => format!("Columns::<{}, {lanes}, {lanes}>::first()", self.ty(Type::f32(*lanes), Context::Kernel)),
+            None => {
+                self.vectors.columns("first");
+                format!("Columns::<{}, {lanes}, {lanes}>::first()", self.ty(Type::f32(*lanes), Context::Kernel))
+            }
         };
         let (elements, from) = elements;
         let elements = match (*from, elements.len == *rows) {
             (0, true) => elements.name.clone(),
             _ => format!("{}::<{from}, {rows}, _, _>({})", self.shared("part_of"), elements.name),
         };
-        self.shared("Columns");
-        self.shared("Rows");
         self.vectors.sums(names.len(), *at_once);
         self.vectors.operation("mul_add");
         self.vectors.operation("all");

@@ -77,6 +77,8 @@ struct Shared<'a> {
     parameters: String,
     list: String,
     body: String,
+    /// What the function is called: kernels of one name may have several texts.
+    name: String,
 }
 
 /// The generic kernels of a file.
@@ -93,15 +95,21 @@ impl<'a> Generic<'a> {
                 named.entry(&kernel.name).or_default().push((module, nth, kernel));
             }
         }
-        let all = named.into_values().flat_map(|same| shared(&same)).collect();
-        Self { all }
+        let all = named.into_values().flat_map(|same| {
+            let mut found = shared(&same);
+            for (number, shared) in found.iter_mut().enumerate().skip(1) {
+                shared.name = format!("{}_{}", shared.name, number + 1);
+            }
+            found
+        });
+        Self { all: all.collect() }
     }
 
     /// The path of a module's kernel with its arguments, if it is generic.
     pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
         let of_kernel = |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
         let shared = self.all.iter().find(of_kernel)?;
-        Some(format!("super::kernels::{}::<{}>", shared.kernel.name, shared.calls[&module].1))
+        Some(format!("super::kernels::{}::<{}>", shared.name, shared.calls[&module].1))
     }
 
     /// The module of all generic kernels.
@@ -110,7 +118,10 @@ impl<'a> Generic<'a> {
             return String::new();
         }
         let mut text = String::new();
-        for Shared { kernel: KernelText { name, doc, .. }, parameters, list, body, .. } in &self.all {
+        for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all {
+            // one lane has bits that are a number
+            let one = if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
+            let parameters = parameters.replace("F32x1: Vector<1>", one);
             let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}<{parameters}>({list}) {{\n{body}}}");
         }
         let called: Vec<_> = functions.filter(|name| text.contains(&format!("{name}("))).collect();
@@ -213,7 +224,8 @@ fn generic<'a>(alike: &[((usize, usize, &'a KernelText), &[Token<'_>])]) -> Opti
     let calls = calls.collect();
     let (list, body) = text.split_once('\u{1}').expect("emit: a kernel has parameters and a body");
     let (list, body) = (list.to_owned(), body.to_owned());
-    Some(Shared { calls, kernel: alike[0].0.2, parameters, list, body })
+    let kernel = alike[0].0.2;
+    Some(Shared { calls, kernel, parameters, list, body, name: kernel.name.clone() })
 }
 
 #[cfg(test)]

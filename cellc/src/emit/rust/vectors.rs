@@ -38,6 +38,8 @@ pub(super) struct Used {
     at_once: usize,
     /// Conversions of the weights of such rows.
     weights: BTreeSet<&'static str>,
+    /// What is done with columns of panels.
+    columns: BTreeSet<&'static str>,
 }
 
 /// Dot products of integers, and what they compute.
@@ -72,6 +74,11 @@ impl Used {
         self.at_once = self.at_once.max(at_once);
     }
 
+    /// Notes what a kernel does with columns of panels.
+    pub(super) fn columns(&mut self, use_of: &'static str) {
+        self.columns.insert(use_of);
+    }
+
     /// Notes what the weights of such rows are.
     pub(super) fn weights(&mut self, element: Element) {
         let conversion = match element {
@@ -93,7 +100,9 @@ impl Used {
         let called = |name: &&str| ["(", "::<"].iter().any(|after| text.contains(&format!("{name}{after}")));
         let functions = self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
         let traits = [
-            ("Bits", self.has_bits() && text.contains("Bits::")),
+            ("Columns", text.contains("Columns::<")),
+            ("Rows", text.contains("Rows::<")),
+            ("Bits", self.has_bits() && ["Bits", "to_bits", "from_bits"].iter().any(|word| text.contains(word))),
             ("Vector", true),
             ("Pairs", text.contains(".pairs(")),
         ];
@@ -109,6 +118,7 @@ impl Used {
         self.sums.extend(&other.sums);
         self.at_once = self.at_once.max(other.at_once);
         self.weights.extend(&other.weights);
+        self.columns.extend(&other.columns);
     }
 
     fn operations(&self, of: Of) -> impl Iterator<Item = &'static Operation> + '_ {
@@ -494,6 +504,9 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> S
     if !used.weights.is_empty() {
         out.push_str(&weights(used));
     }
+    if !used.columns.is_empty() {
+        out.push_str(&columns(used));
+    }
     if !used.sums.is_empty() {
         out.push_str(&row_sums(used));
     }
@@ -727,6 +740,13 @@ fn weights(used: &Used) -> String {
     listed(WEIGHTS, &[("weights", used.weights.iter().map(conversion).collect())], &[])
 }
 
+/// Some columns of a panel.
+fn columns(used: &Used) -> String {
+    let lists = ["first", "all", "load", "store"].map(|name| when(name, used.columns.contains(name)));
+    listed(COLUMNS, &lists, &[])
+}
+
+const COLUMNS: &str = include_str!("text/columns.rs");
 const ROW_SUMS: &str = include_str!("text/row_sums.rs");
 const WEIGHTS: &str = include_str!("text/weights.rs");
 
@@ -802,6 +822,8 @@ impl Types<'_> {
         }
         out += &aliases;
         let traits = [
+            ("Columns", text.contains("Columns::<")),
+            ("Rows", text.contains("Rows::<")),
             ("Joined", !aliases.is_empty()),
             ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
             ("Vector", !self.own.lanes.is_empty()),

@@ -81,39 +81,6 @@ fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const CO
     (0..COUNT).map(move |at| unsafe { &mut *of.as_mut_ptr().add(FIRST + STEP * at).cast() })
 }
 
-//: Columns
-/// `W` of the `C` columns of a panel, from one on, and the type of a vector of as many numbers.
-#[derive(Clone, Copy)]
-struct Columns<V, const W: usize, const C: usize>(usize, core::marker::PhantomData<V>);
-impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
-    /// The first ones.
-    #[inline(always)]
-    fn first() -> Self {
-        const { assert!(W <= C) };
-        Columns(0, core::marker::PhantomData)
-    }
-    /// All of them, `W` at a time.
-    #[inline(always)]
-    fn all() -> impl Iterator<Item = Self> {
-        const { assert!(C % W == 0) };
-        (0..const { C / W }).map(|pass| Columns(pass * W, core::marker::PhantomData))
-    }
-    /// What stands in these columns of a run of all columns, which begins at element `AT`.
-    #[inline(always)]
-    fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
-        const { assert!(AT + C <= N) };
-        // SAFETY: the columns are among those of the run, which is inside, as asserted
-        T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
-    }
-    /// Writes these columns of such a run.
-    #[inline(always)]
-    fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
-        const { assert!(AT + C <= N) };
-        // SAFETY: as for [`Self::load`]
-        value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })
-    }
-}
-
 //: cut
 /// Skips `SKIP` elements and cuts the next `LEN` off, so that `REST` are left: if these are not all, this does not compile.
 #[inline(always)]
