@@ -87,11 +87,13 @@ pub(super) struct Generic<'a> {
 }
 
 impl<'a> Generic<'a> {
-    /// Those of the modules of a file, which have these kernels.
-    pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>) -> Self {
+    /// Those of the modules of a file, which have these kernels. `own` are functions that differ from module to module.
+    pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
+        let is_bound =
+            |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| kernel.body.contains(&format!("{name}(")));
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
         for (module, kernels) in modules.enumerate() {
-            for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !kernel.is_bound) {
+            for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !is_bound(kernel)) {
                 named.entry(&kernel.name).or_default().push((module, nth, kernel));
             }
         }

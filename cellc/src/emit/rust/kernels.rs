@@ -84,7 +84,13 @@ pub(super) fn modules(
     outside.iter().for_each(|name| all.shared(name));
     modules.iter().for_each(|module| all.merge(&module.vectors));
     let common = common(modules);
-    let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]));
+    let own: Vec<_> = modules
+        .iter()
+        .flat_map(|module| &module.functions)
+        .map(|(name, _)| &name[..])
+        .filter(|name| !common.contains_key(name))
+        .collect();
+    let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]), &own);
     let text = |(at, module): (usize, &Module)| {
         let Module { head, attribute, kernels, text, functions, vectors: own, isa, fused_by, after } = module;
         let mut text = text.clone();

@@ -102,7 +102,7 @@ impl Used {
         let traits = [
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
-            ("Bits", self.has_bits() && ["Bits", "to_bits", "from_bits"].iter().any(|word| text.contains(word))),
+            ("Bits", OF_BITS.iter().any(|method| text.contains(method))),
             ("Vector", true),
             ("Pairs", text.contains(".pairs(")),
         ];
@@ -135,6 +135,9 @@ impl Used {
         converts || !self.dots.is_empty() || self.operations(Of::Bits).next().is_some()
     }
 }
+
+/// How kernels call methods of the bits of vectors; the bits of one lane are numbers, which have operators.
+const OF_BITS: [&str; 6] = [".shift_left(", ".shift_right(", ".and(", ".or(", ".xor(", "::Bits::all("];
 
 /// Which trait an operation belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
