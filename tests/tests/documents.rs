@@ -198,7 +198,7 @@ fn the_quick_start_shows_generated_code() {
     let lines = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let page = read("docs/quick-start.md");
     let mut shown = page.split("```rust,ignore\n").skip(1).filter_map(|block| block.split("```").next());
-    let shown = shown.find(|block| block.starts_with("let h_k")).expect("generated code");
+    let shown = shown.find(|block| block.starts_with("let [z0_x")).expect("generated code");
     let model = file("tests/corpus/gru_cell_128_fp16/model.xml");
     let output = Command::new(command::program()).arg(model).args(["-o", "-"]).output().expect("cellc starts");
     assert!(lines(&String::from_utf8(output.stdout).expect("UTF-8")).contains(&lines(shown)), "{shown}");
