@@ -56,11 +56,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                     None => name.clone(),
                     Some(trade) => format!("{name}_{}", trade.name().replace([' ', '-'], "_")),
                 };
-                let mut compilation = compile(&model, &options(&name, Language::Rust, trade))?;
+                let compilation = compile(&model, &options(&name, Language::Rust, trade))?;
                 write(out, compilation.emit(&format!("{name}_packed")))?;
                 rust_list += &rust_entry(workload, variant, trade, &compilation.interface);
-                // only the last stage knows the language
-                compilation.options = options(&name, Language::C, trade);
+                let compilation = compile(&model, &options(&name, Language::C, trade))?;
                 write(&c_out, compilation.emit(&name))?;
                 let driver = c_out.join(format!("{name}_driver.c"));
                 fs::write(&driver, c_driver(&compilation.interface))?;

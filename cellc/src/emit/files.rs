@@ -136,7 +136,7 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         _ if first.ends_with("::<") => ('>', MOST_COLUMNS),
         _ if first.ends_with('<') => ('>', COLUMNS),
         // a pair or a group keeps its form
-        _ if first.ends_with(|c: char| c == '(') && !first.ends_with(" (") && !first.ends_with("((") => (')', COLUMNS),
+        _ if first.ends_with('(') && !first.ends_with(" (") && !first.ends_with("((") => (')', COLUMNS),
         _ => return None,
     };
     let mut line = first.to_owned();

@@ -161,16 +161,19 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     found
 }
 
+/// A kernel of a module, by the positions of both, and its tokens.
+type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
+
 /// One kernel from several texts that are alike.
-fn generic<'a>(alike: &[((usize, usize, &'a KernelText), &[Token<'_>])]) -> Option<Shared<'a>> {
+fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let first = alike[0].1;
     let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].count()).collect::<Vec<_>>();
     let is_same = |counts: &[usize]| counts.windows(2).all(|two| two[0] == two[1]);
     // the lanes of types first: a count that is as many is the same parameter
     let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
-    for at in 0..first.len() {
+    for (at, token) in first.iter().enumerate() {
         let all = counts(at);
-        if matches!(first[at], Token::Numbers(_) | Token::Bits(_)) && !types.contains(&all) {
+        if matches!(token, Token::Numbers(_) | Token::Bits(_)) && !types.contains(&all) {
             lanes.extend((!is_same(&all)).then(|| all.clone()));
             types.push(all);
         }
