@@ -14,7 +14,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
     /// All of them, `W` at a time.
     #[inline(always)]
     fn all() -> impl Iterator<Item = Self> {
-        const { assert!(C % W == 0) };
+        const { assert!(C / W * W == C) };
         (0..const { C / W }).map(|pass| Columns(pass * W, core::marker::PhantomData))
     }
 //.
