@@ -365,7 +365,7 @@ impl Operation {
             Shape::Provided => return String::new(),
         };
         format!(
-            "            #[inline(always)]\n            {} {{ {} }}\n",
+            "            #[inline(always)] {} {{ {} }}\n",
             self.head("$lanes"),
             body.replace("$NAME", &format!("${}", self.name))
         )
@@ -413,7 +413,7 @@ impl Operation {
             Shape::OfBits => into("&bits.0", "Self", "[0.0; $lanes]"),
             Shape::Provided => return String::new(),
         };
-        format!("            #[inline]\n            {} {{ {body} }}\n", self.head("$lanes"))
+        format!("            #[inline] {} {{ {body} }}\n", self.head("$lanes"))
     }
 
     /// The method of a vector of one lane, which is a number.
@@ -437,7 +437,7 @@ impl Operation {
             Shape::OfBits => format!("let a = bits; Self({lane})"),
             Shape::Provided => return String::new(),
         };
-        format!("            #[inline(always)]\n            {} {{ {body} }}\n", self.head("1"))
+        format!("            #[inline(always)] {} {{ {body} }}\n", self.head("1"))
     }
 
     /// The method of two vectors side by side.
@@ -467,7 +467,7 @@ impl Operation {
             Shape::OfBits => made(["bits.0", "bits.1"]),
             Shape::Provided => return String::new(),
         };
-        format!("    #[inline(always)]\n    {} {{ {body} }}\n", self.head("L"))
+        format!("    #[inline(always)] {} {{ {body} }}\n", self.head("L"))
     }
 
     /// The method of the bits of one lane, which are a number.
@@ -582,6 +582,24 @@ const DOTS_OF_ARRAY: &str = "        impl $bits {
         }
 ";
 
+/// The most columns of a line of a list.
+const LINE: usize = 120;
+
+/// A list on as few lines as hold it, each after an indentation.
+fn flowed(indent: &str, list: impl Iterator<Item = String>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for item in list {
+        match lines.last_mut() {
+            Some(line) if line.len() + item.len() + 3 <= LINE => {
+                line.push_str(", ");
+                line.push_str(&item);
+            }
+            _ => lines.push(format!("{indent}{item}")),
+        }
+    }
+    lines.join(",\n")
+}
+
 /// Lines that are formatted already.
 fn formatted(text: &str) -> String {
     text.lines().map(|line| format!("{FORMATTED}{line}\n")).collect()
@@ -620,12 +638,10 @@ fn body(used: &Used, kind: Kind) -> String {
 }
 
 fn register(used: &Used) -> String {
-    let parameters = |of| -> String {
-        let own = used.operations(of).filter(|operation| operation.shape != Shape::Provided);
-        own.map(|operation| format!(",\n     {0}: ${0}:expr", operation.name)).collect()
-    };
+    let own = expressions(used).map(|operation| format!("{0}: ${0}:expr", operation.name));
+    let parameters = format!(",\n{}", flowed("     ", own));
     let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
-    let (mut parameters, mut body) = (parameters(Of::Vector) + &parameters(Of::Bits), body(used, Kind::Register));
+    let (mut parameters, mut body) = (parameters, body(used, Kind::Register));
     if !used.dots.is_empty() {
         let _ = write!(parameters, "\n     {DOT_PARAMETERS}");
         body += DOTS_OF_REGISTER;
@@ -886,9 +902,8 @@ impl Types<'_> {
                 expanded(self.all, Kind::Register, *lanes, &arguments, &dots)
             }
             Form::Macros => {
-                let operation =
-                    |operation: &Operation| format!(",\n    {0}: {1}", operation.name, text(operation.name));
-                let operations: String = expressions(self.all).map(operation).collect();
+                let operation = |operation: &Operation| format!("{}: {}", operation.name, text(operation.name));
+                let operations = format!(",\n{}", flowed("    ", expressions(self.all).map(operation)));
                 let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: {}", text(name));
                 let dots: String = dots.into_iter().map(dot).collect();
                 let bits = if self.all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
