@@ -125,8 +125,18 @@ fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: 
     builder.weight_values(&tensor(rows * input_size), &tensor(rows * hidden_size), &tensor(bias_parts * hidden_size))
 }
 
+/// What cargo compiles a program with unless a profile says otherwise: levels of optimisation, codegen units, and how many times the instructions of level 3
+/// and one unit a step may take.
+const PROFILES: [(&str, &str, f64); 4] = [("3", "16", 1.03), ("2", "1", 1.2), ("s", "1", 4.0), ("0", "256", 400.0)];
+
 /// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles it.
-fn program(folder: &Path, (_, builder, x, outputs): &Workload) -> Command {
+fn program(folder: &Path, workload: &Workload) -> Command {
+    // what is inlined must not depend on how the crate was cut into pieces
+    program_with(folder, workload, ("3", "1"))
+}
+
+/// The same at a level of optimisation, in so many codegen units.
+fn program_with(folder: &Path, (_, builder, x, outputs): &Workload, (level, units): (&str, &str)) -> Command {
     fs::create_dir_all(folder).expect("a folder");
     builder.clone().isa([&arch::AVX2]).runtime(false).name("counted").out_dir(folder).compile().expect("a kernel");
     let main = format!(
@@ -143,8 +153,8 @@ fn program(folder: &Path, (_, builder, x, outputs): &Workload) -> Command {
     );
     fs::write(folder.join("main.rs"), main).expect("a file");
     let mut command = rustc();
-    // what is inlined must not depend on how the crate was cut into pieces
-    command.args(["--edition=2021", "-Copt-level=3", "-Ccodegen-units=1", "main.rs", "-o", "program"]);
+    command.args(["--edition=2021", "main.rs", "-o", "program"]);
+    command.arg(format!("-Copt-level={level}")).arg(format!("-Ccodegen-units={units}"));
     command.current_dir(folder);
     command
 }
@@ -195,6 +205,35 @@ fn no_kernel_takes_more_instructions_than_are_kept() {
         return;
     }
     KEPT.check(&compiler(), &count());
+}
+
+/// Generated Rust is as fast in other profiles as a profile can be: vectors are registers of the processor, whatever LLVM makes of loops.
+#[test]
+fn every_profile_takes_few_more_instructions() {
+    if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let wanted = ["gru_16_128", "gru_24_24_reset_before", "gru_16_128_batch_8", "lstm_16_128"];
+    let workloads: Vec<_> = workloads().into_iter().filter(|(name, ..)| wanted.contains(name)).collect();
+    let profiles = || [("3", "1", 1.0)].into_iter().chain(PROFILES);
+    let place = |name: &str, level: &str, units: &str| folder.path().join(format!("{name}-{level}-{units}"));
+    let all = || workloads.iter().flat_map(|workload| profiles().map(move |profile| (workload, profile)));
+    let compile = |(workload, (level, units, _)): (&Workload, (&str, &str, f64))| {
+        program_with(&place(workload.0, level, units), workload, (level, units))
+    };
+    run_all(all().map(compile).collect());
+    let folders = || all().map(|(workload, (level, units, _))| place(workload.0, level, units));
+    run_all(folders().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(&folder, steps))).collect());
+    for (workload, (level, units, most)) in all() {
+        let counted = instructions(&place(workload.0, level, units)) as f64;
+        let best = instructions(&place(workload.0, "3", "1")) as f64;
+        let name = workload.0;
+        assert!(
+            counted <= most * best,
+            "{name} at opt-level {level} in {units} units: {counted} instructions, {best} at 3 in one"
+        );
+    }
 }
 
 /// Eight delay lines of 501 elements that a step moves on by one, and of which it reads the oldest element. Longer copies are one

@@ -736,13 +736,15 @@ fn row_sums(used: &Used) -> String {
             ("APART_NAME", apart.to_owned()),
         ]
     };
-    let turn = |first: usize| {
-        let from = if first == 0 { "k".to_owned() } else { format!("k + {first}") };
-        vec![("BEFORE", first.to_string()), ("FROM", from)]
-    };
+    let turn = |first: usize| vec![("BEFORE", first.to_string())];
     let is_unrolled = used.at_once > 1;
-    let turns = (0..used.at_once).step_by(TURNS).filter(|_| is_unrolled).map(turn).collect();
-    let lists = [("sums", used.sums.iter().map(added).collect()), ("turns", turns), when("unrolled", is_unrolled)];
+    let turns = (TURNS..used.at_once).step_by(TURNS).map(turn).collect();
+    let lists = [
+        ("sums", used.sums.iter().map(added).collect()),
+        ("turns", turns),
+        when("unrolled", is_unrolled),
+        when("plain", !is_unrolled),
+    ];
     listed(ROW_SUMS, &lists, &[("TURNS_AT_ONCE", TURNS.to_string())])
 }
 

@@ -40,42 +40,52 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
         [V; S]: Sums<V, W>,
     {
         const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + C <= N) };
-        // SAFETY: the columns are inside
-        let first = unsafe { weights.as_ptr().add(FIRST + columns.0) };
-        let (mut sums, mut k) = (Sums::zero(), 0);
+        // SAFETY: the columns of every row are inside, as asserted, and there are as many elements
+        unsafe {
+            let mut row = weights.as_ptr().add(FIRST + columns.0);
+            let (mut x, mut sums) = (elements.as_ptr(), Sums::zero());
 //* unrolled
-        // LLVM would unroll a loop of few turns as well, and spill what it loads
-        let turns = if AT_ONCE > 1 { core::hint::black_box(K / AT_ONCE) } else { 0 };
-        for _ in 0..turns {
+            // LLVM would unroll a loop of few turns as well, and spill what it loads
+            let turns = if AT_ONCE > 1 { core::hint::black_box(K / AT_ONCE) } else { 0 };
+            for _ in 0..turns {
+                sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row, x);
 //.
 //* turns
-//|if AT_ONCE > BEFORE { sums = Self::add::<V, T, W, K, TURNS_AT_ONCE>(sums, first, elements, FROM); }
+//|if AT_ONCE > BEFORE { sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row.add(STEP * BEFORE), x.add(BEFORE)); }
 //.
 //* unrolled
-            k += AT_ONCE;
-        }
+                row = row.wrapping_add(STEP * AT_ONCE);
+                x = x.wrapping_add(AT_ONCE);
+            }
+            for _ in 0..if AT_ONCE > 1 { K % AT_ONCE } else { K } {
 //.
-        while k < K {
-            sums = Self::add::<V, T, W, K, 1>(sums, first, elements, k);
-            k += 1;
+//* plain
+            for _ in 0..K {
+//.
+                sums = Self::add::<V, T, W, 1>(sums, row, x);
+                row = row.wrapping_add(STEP);
+                x = x.wrapping_add(1);
+            }
+            sums
         }
-        sums
     }
-    /// Adds `TURNS` of the `K` rows, from row `from` on, whose first columns stand at `first`.
+    /// Adds `TURNS` rows, the first columns of the first of which are at `row`, times the elements from `x` on.
+    ///
+    /// # Safety
+    /// So many rows and elements are there.
     #[inline(always)]
-    fn add<V: Vector<W>, T: Weight<V, W>, const W: usize, const K: usize, const TURNS: usize>(
+    unsafe fn add<V: Vector<W>, T: Weight<V, W>, const W: usize, const TURNS: usize>(
         sums: [V; S],
-        first: *const T,
-        elements: &[f32; K],
-        from: usize,
+        row: *const T,
+        x: *const f32,
     ) -> [V; S]
     where
         [V; S]: Sums<V, W>,
     {
         let mut sums = sums;
-        for k in from..from + TURNS {
-            // SAFETY: `sums` has asserted that the columns of `K` rows are inside
-            sums = unsafe { sums.plus(first.add(STEP * k), APART, V::all(*elements.get_unchecked(k))) };
+        for k in 0..TURNS {
+            // SAFETY: as above
+            sums = unsafe { sums.plus(row.add(STEP * k), APART, V::all(*x.add(k))) };
         }
         sums
     }
