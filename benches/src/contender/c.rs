@@ -138,9 +138,9 @@ mod linked {
                 let mut all: Vec<Box<dyn Contender>> = Vec::new();
                 $(
                     if workload.name == $workload {
-                        // the enumerators of the generated C, which has the bodies of Rust, are numbered in this order
+                        // the enumerators of the generated C are numbered in this order
                         let options = $trade.map_or_else(Options::default, Trade::options);
-                        for (number, isa) in (0..).zip(Options { language: Language::Rust, ..options }.isas()) {
+                        for (number, isa) in (0..).zip(Options { language: Language::C, ..options }.isas()) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

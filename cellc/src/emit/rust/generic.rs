@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::dialect::KernelText;
 use super::lints::KERNELS;
-use super::vectors::Used;
+use super::vectors::{ALLOWED, Used};
 
 /// A part of a kernel's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,12 @@ impl<'a> Generic<'a> {
     }
 
     /// The module of all generic kernels.
-    pub(super) fn module<'n>(&self, used: &Used, functions: impl Iterator<Item = &'n str>) -> String {
+    pub(super) fn module<'n>(
+        &self,
+        used: &Used,
+        functions: impl Iterator<Item = &'n str>,
+        has_conditions: bool,
+    ) -> String {
         if self.all.is_empty() {
             return String::new();
         }
@@ -132,7 +137,8 @@ impl<'a> Generic<'a> {
             called => format!("use super::activations::{{{}}};\n", called.join(", ")),
         };
         let imported: Vec<_> = used.imported(&text).collect();
-        format!("{KERNELS} mod kernels {{\n{activations}use super::{{{}}};\n{text}}}\n", imported.join(", "))
+        let allowed = if has_conditions { ALLOWED } else { "" };
+        format!("{allowed}{KERNELS} mod kernels {{\n{activations}use super::{{{}}};\n{text}}}\n", imported.join(", "))
     }
 }
 

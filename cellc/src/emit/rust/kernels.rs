@@ -141,7 +141,7 @@ pub(super) fn modules(
             format!("{ACTIVATIONS} mod activations {{\n{imports}{functions}}}\n")
         }
     };
-    let text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
+    let text = generic.module(&all, common_names.iter().map(String::as_str), text.contains("#[cfg(")) + &text;
     vectors::shared(&all, &text, form, alignment) + &functions + &text
 }
 
