@@ -122,13 +122,14 @@ impl KernelBuilder<'_, '_> {
         len: usize,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        let lanes = self.lowering.isa.lanes;
+        let lanes = self.lowering.plan.width(self.lowering.isa);
         let mut widths: Vec<usize> = plan::vectors(len % lanes, lanes).into_iter().map(|(_, lanes)| lanes).collect();
         widths.extend((len >= lanes).then_some(lanes));
         let inverses: Vec<_> = widths.iter().map(|lanes| self.inverse(&mut body, factor, *lanes)).collect();
         self.vectors(&mut body, len, from, to, |builder, element, lanes| {
             let own = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
-            rounded(builder.taken(of, element), own.and_then(|(_, inverse)| inverse.clone()), lanes)
+            let (_, inverse) = own.expect("lower: vectors of every width have a factor");
+            rounded(builder.taken(of, element), inverse.clone(), lanes)
         });
         body
     }
