@@ -37,6 +37,14 @@ impl Token<'_> {
     }
 }
 
+/// Whether a text calls a function, comments left out.
+pub(super) fn calls(text: &str, function: &str) -> bool {
+    let call = format!("{function}(");
+    let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.into_iter().any(|line| line.match_indices(&call).any(|(at, _)| !line[..at].ends_with(is_other)))
+}
+
 /// The tokens of a text, in order.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -89,8 +97,7 @@ pub(super) struct Generic<'a> {
 impl<'a> Generic<'a> {
     /// Those of the modules of a file, which have these kernels. `own` are functions that differ from module to module.
     pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
-        let is_bound =
-            |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| kernel.body.contains(&format!("{name}(")));
+        let is_bound = |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name));
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
         for (module, kernels) in modules.enumerate() {
             for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !is_bound(kernel)) {
@@ -131,7 +138,7 @@ impl<'a> Generic<'a> {
             let parameters = parameters.replace("F32x1: Vector<1>", one);
             let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}<{parameters}>({list}) {{\n{body}}}");
         }
-        let called: Vec<_> = functions.filter(|name| text.contains(&format!("{name}("))).collect();
+        let called: Vec<_> = functions.filter(|name| calls(&text, name)).collect();
         let activations = match &called[..] {
             [] => String::new(),
             called => format!("use super::activations::{{{}}};\n", called.join(", ")),

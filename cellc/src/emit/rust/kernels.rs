@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
-use super::generic::Generic;
+use super::generic::{Generic, calls};
 use super::lints::{ACTIVATIONS, KERNELS};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
@@ -114,7 +114,7 @@ pub(super) fn modules(
         let (mut names, mut others) = (Vec::new(), String::new());
         for (name, function) in functions {
             match common.contains_key(name.as_str()) {
-                true if text.contains(&format!("{name}(")) => names.push(name.as_str()),
+                true if calls(&text, name) => names.push(name.as_str()),
                 true => {}
                 false => others.push_str(function),
             }
