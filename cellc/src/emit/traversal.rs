@@ -250,7 +250,7 @@ pub(super) enum Context {
 
 /// How one language spells what the walk says.
 pub(super) trait Dialect {
-    /// A kernel that takes these; `true` where it writes.
+    /// Begins a kernel with these parameters; `true` marks a block that the kernel writes.
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]);
     /// What a kernel alone uses; `vectors` are loaded from it, or only single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);

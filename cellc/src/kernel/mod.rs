@@ -984,7 +984,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is such, or anything in it.
+    /// Whether the predicate holds for the expression or for one of its operands.
     pub fn any(&self, is: &mut impl FnMut(&Self) -> bool) -> bool {
         let (Self::Op(_, args) | Self::Call(_, args)) = self else { return is(self) };
         is(self) || args.iter().any(|arg| arg.any(is))

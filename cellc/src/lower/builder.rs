@@ -455,7 +455,7 @@ pub(super) fn load(from: Place, lanes: usize) -> Expr {
     Expr::Load { from, lanes }
 }
 
-/// The buffers that statements use, and whether they write them: first those that they only read.
+/// The buffers that statements use, `true` for buffers that statements write; buffers that are only read come first.
 pub(super) fn params(body: &[Stmt]) -> Vec<(BufferId, bool)> {
     let mut used = BTreeMap::new();
     uses(body, &mut used);

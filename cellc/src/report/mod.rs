@@ -109,7 +109,7 @@ pub struct Variable {
     pub name: String,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// What it becomes after every step; none: it stays what it is.
+    /// The value that becomes the state after every step; `None`: the state does not change.
     pub next: Option<Operand>,
 }
 

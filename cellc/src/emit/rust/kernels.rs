@@ -33,7 +33,7 @@ pub(super) struct Module {
     /// The attribute of its functions.
     attribute: String,
     kernels: Vec<KernelText>,
-    /// The function that calls them, and those that they call.
+    /// The function `run`, which calls the kernels in order, and helper functions of kernels.
     text: String,
     /// Names and texts of functions that are generic over the type of vectors.
     functions: Vec<(String, String)>,

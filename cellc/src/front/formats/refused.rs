@@ -15,7 +15,7 @@ pub struct Refused {
     pub endings: &'static [(&'static str, &'static str)],
     /// How a file of it is recognised, as the book says it.
     pub recognised_by: &'static str,
-    /// What converts it, as the book says it.
+    /// The conversion to a format that cellc reads, in the words of the book.
     pub way: &'static str,
     /// How a file of it is recognised.
     pub(super) holds: Holds,

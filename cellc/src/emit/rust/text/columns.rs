@@ -32,7 +32,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
     #[inline(always)]
     fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
         const { assert!(AT + C <= N) };
-        // SAFETY: as for [`Self::load`]
+        // SAFETY: the columns are among those of the run, which is inside, as asserted
         value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })
     }
 //.
