@@ -15,13 +15,15 @@ use crate::skipped::has;
 use crate::subject::Subject;
 
 /// What generated C asks of the processor, of the operating system and of Linux, and what is asked instead.
-const IN_C: [[&str; 2]; 3] =
-    [["0x600e6u", "0xe6u"], ["0x3000000u", "0u"], ["return result == 0;", "return (void)result, 1;"]];
+const IN_C: &[[&str; 2]] =
+    &[["0x600e6u", "0xe6u"], ["0x3000000u", "0u"], ["return result == 0;", "return (void)result, 1;"]];
 
 /// The same in Rust.
-const IN_RUST: [[&str; 2]; 3] = [
-    ["0x600e6)", "0xe6)"],
-    ["TILES_OF_BYTES: u32 = 0x300_0000;", "TILES_OF_BYTES: u32 = 0;"],
+const IN_RUST: &[[&str; 2]] = &[
+    ["TILE_CONFIGURATION: u64 = 1 << 17;", "TILE_CONFIGURATION: u64 = 0;"],
+    ["TILES: u64 = 1 << 18;", "TILES: u64 = 0;"],
+    ["AMX_TILE: u32 = 1 << 24;", "AMX_TILE: u32 = 0;"],
+    ["AMX_INT8: u32 = 1 << 25;", "AMX_INT8: u32 = 0;"],
     ["    result == 0\n", "    let _ = result;\n    true\n"],
 ];
 
