@@ -161,18 +161,18 @@ fn commands_run() {
     assert!(count >= 8, "{count} commands");
 }
 
-/// The files in the walk through a service are those of the example.
+/// The files in the tutorial of a service are those of the example.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
-fn the_walk_through_a_service_shows_the_example() {
-    let blocks = blocks("docs/walk-service.md");
+fn the_tutorial_of_a_service_shows_the_example() {
+    let blocks = blocks("docs/tutorial-service.md");
     for name in ["build.rs", "src/main.rs"] {
         let text = read(&format!("examples/service/{name}"));
         assert!(blocks.iter().any(|(_, block)| *block == text), "{name}");
     }
 }
 
-/// The example of the walk answers as the page says: each client has a state of its own.
+/// The example of the tutorial answers as the page says: each client has a state of its own.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_service_answers() {
@@ -194,13 +194,13 @@ fn the_service_answers() {
     }
     service.kill().expect("the service ends");
     service.wait().expect("the service ended");
-    assert!(blocks("docs/walk-service.md").iter().any(|(_, block)| *block == answers), "{answers}");
+    assert!(blocks("docs/tutorial-service.md").iter().any(|(_, block)| *block == answers), "{answers}");
 }
 
-/// The program in the walk through a plug-in prints what the page says, except for the instruction sets.
+/// The program in the tutorial of a plug-in prints what the page says, except for the instruction sets.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
-fn the_walk_through_a_plugin_prints_what_it_promises() {
+fn the_tutorial_of_a_plugin_prints_what_it_promises() {
     if !has("cc") || !has("c++") {
         return;
     }
@@ -211,7 +211,7 @@ fn the_walk_through_a_plugin_prints_what_it_promises() {
         cellc(at, &format!("{path} --interface cellc_model.h -o {model}.c"));
         printed(Command::new("cc").args(["-O1", "-c", &format!("{model}.c")]).current_dir(at));
     }
-    let blocks = blocks("docs/walk-plugin.md");
+    let blocks = blocks("docs/tutorial-plugin.md");
     let program = blocks.iter().position(|(language, _)| language == "cpp").expect("a program");
     fs::write(at.join("main.cpp"), &blocks[program].1).expect("written");
     let arguments = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "clean.o", "lead.o", "-o", "main"];

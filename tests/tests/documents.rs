@@ -144,6 +144,35 @@ fn the_summary_lists_every_page() {
     }
 }
 
+/// The targets of the links in the prose of a document, without addresses of the web.
+fn links(text: &str) -> Vec<String> {
+    // code has brackets of its own
+    let prose = text.split("```").step_by(2).collect::<String>();
+    let links = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
+    links.filter(|link| !link.contains("://")).map(str::to_owned).collect()
+}
+
+/// Links of the book work in the HTML of mdBook, too: mdBook builds the files in `docs`, and renames
+/// `README.md` without its links.
+#[test]
+fn links_of_the_book_stay_in_the_book() {
+    let book = fs::canonicalize(file("docs")).expect("the book");
+    for name in documents().into_iter().filter(|name| name.starts_with("docs/")) {
+        let folder = file(&name).parent().expect("a folder").to_owned();
+        for link in links(&read(&name)) {
+            let path = link.split('#').next().unwrap_or_default();
+            // a link within the page, or a chapter that has only parts
+            if path.is_empty() {
+                continue;
+            }
+            let target = fs::canonicalize(folder.join(path)).expect(&link);
+            let is_built = target.extension().is_some_and(|ending| ["md", "svg"].iter().any(|built| ending == *built));
+            let is_renamed = target.ends_with("README.md");
+            assert!(target.starts_with(&book) && is_built && !is_renamed, "{name}: {link} is not in the book");
+        }
+    }
+}
+
 /// Every link between documents leads to a file, and to a heading in it.
 #[test]
 fn links_lead_somewhere() {
@@ -159,11 +188,8 @@ fn links_lead_somewhere() {
     for name in documents() {
         let text = read(&name);
         let folder = file(&name).parent().expect("a folder").to_owned();
-        // code has brackets of its own
-        let prose = text.split("```").step_by(2).collect::<String>();
-        let links = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link));
-        for link in links.filter(|link| !link.contains("://")) {
-            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+        for link in links(&text) {
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let target = if path.is_empty() { file(&name) } else { folder.join(path) };
             assert!(target.exists(), "{name}: {link}");
             if !anchor.is_empty() {
@@ -230,7 +256,7 @@ fn the_picture_shows_what_was_measured() {
         assert!((width - ratio * widths[0]).abs() < 1.0, "{}: a bar of {width}", pair[0]);
     }
     let shown: Vec<String> = texts.chunks(2).map(|pair| pair.join(" ")).collect();
-    let shown = format!("![Time of one step over cellc's: {}](benches/step-of-a-gru.svg)", shown.join(", "));
+    let shown = format!("![Time of one step, relative to cellc: {}](benches/step-of-a-gru.svg)", shown.join(", "));
     assert!(read("README.md").contains(&shown), "{shown}");
 }
 
