@@ -35,10 +35,10 @@ const DEVELOPERS: &str = "For developers of cellc";
 const EXAMPLES: &str = "\
 Examples:
   cellc gru.xml -o gru.rs                    Rust; the weights come from gru.bin next to the model
-  cellc gru.xml --weights w.bin -o gru.c     C11 and its header gru.h
+  cellc gru.xml --weights w.bin -o gru.c     C11 and its header file gru.h
   cellc amp.nam -o amp.c                     a model of Neural Amp Modeler
-  cellc gru.xml -o - --emit c | less         to standard output, the header first
-  cellc gru.xml --emit plan                  the decisions about tiles, layout and precision
+  cellc gru.xml -o - --emit c | less         to standard output, the header file first
+  cellc gru.xml --emit plan                  the decisions about loops, layout and precision
   cellc gru.xml -o gru.rs --batch 4          a model with an open batch size
   cellc gru.xml -o gru.rs --isa avx2         code for avx2 and for every machine, none for avx512
   cellc run gru.xml --inputs in --outputs out
@@ -50,13 +50,14 @@ Examples:
 Exit status: 0 done; 1 the input was refused or the check failed; 2 the command line was wrong.";
 
 const RUN_EXAMPLES: &str = "\
-r<k>_in<i>.npy is input i of call k. Inputs are the Parameters in document order; both numbers start at 0.
-r<k>_in<i>.bin holds raw little-endian elements of the Parameter's type. The files give the sizes that the
-model leaves open. Results are r<k>_out<j>.npy, f32. A state that is a Parameter is read from the files at
-every call.
+r<k>_in<i>.npy is input i of call k. Inputs are in the order of the model; i and k start at 0.
+r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that the model leaves open come
+from the files. Results are r<k>_out<j>.npy, in their own types. A state with a file starts its call from the
+file; a state without a file continues from call to call.
 
-r<k>_NAME.npy is the input that generated code calls NAME. If there is such a file, results are r<k>_NAME.npy
-too. --input and --output take the names of the model or of generated code, for a single call.
+r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file, results are also
+written as r<k>_NAME.npy. --input and --output take the names of the model or of generated code, for a single
+call.
 
 Examples:
   cellc run gru.xml --inputs in --outputs out
@@ -66,18 +67,17 @@ Examples:
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
 const CHECK_EXAMPLES: &str = "\
-Every step is compared with the float64 reference twice: from the state of the reference, where the error bound holds, and
-from the generated code's own state. Exit status 1 means that a step was further from the reference than its bound allows,
-or further than --max-error.
+Every step is compared with the float64 reference twice: started from the state of the reference, where the error bound
+holds, and started from the generated code's own state. Exit status 1 means that an error exceeds its bound or --max-error.
 
-Recorded inputs are named as for `cellc run`. Where the number of steps is open, a file may hold many steps, and each is
-checked by itself. Recorded outputs are compared with what the generated code computes: largest and rms error, SNR, cosine,
+Recorded inputs are named as for `cellc run`. If the number of steps is open, a file may hold many steps; every step is
+checked by itself. Recorded outputs are compared with those of the generated code: largest and rms error, SNR, cosine,
 rows whose largest element is at another place (arg max), and values on the other side of --threshold.
 
 Examples:
   cellc check gru.xml
   cellc check gru.xml --steps 5000 --range 4,1 --emit c --isa generic
-  cellc check gru.onnx --inputs in               inputs, and outputs beside them: r0_in0.npy, r0_out0.npy
+  cellc check gru.onnx --inputs in               inputs r0_in0.npy and outputs r0_out0.npy in one folder
   cellc check vad.onnx --input x=x.npy --output y=y.npy --threshold 0.5
   cellc check gru.onnx --precision all --target cortex-m4f     error, flash and instructions of each precision
   cellc check gru.onnx --max-error 1e-4 --json   for tools
@@ -89,8 +89,8 @@ Keys of the JSON: model, language, inputs, steps, passed, above_max_error (preci
                 elements, threshold_differs)";
 
 const INSPECT_EXAMPLES: &str = "\
-The table goes to standard output. Multiply-adds, operations, bytes and cycles are those of one step, that is one call. Time is an
-estimate, and its formula is printed. The block is the scratch memory for all instruction sets.
+Multiply-adds, operations, bytes and cycles are per step (one call). Time is an estimate; the report ends with its formula.
+\"block\" is the scratch memory in the state, for all instruction sets.
 
 Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   inputs     name, element, shape, role (data, state, lengths, weights)
@@ -103,8 +103,8 @@ Keys of the JSON: model, isa, lanes, fused_multiply_add, formula;
   folded     kind, count, names
   totals     layers_read, constants_read, multiply_adds, weight_bytes, precision, weights_at_run_time, state_bytes,
              block_bytes, flash_bytes, memory_bytes, source_bytes, operations, cycles
-Layers, kernels, inputs and so on are named by their indices in these lists, from 0. What a layer reads is {\"layer\": 3},
-{\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
+Layers, kernels, inputs and so on are named by their indices in these lists, from 0. An input of a layer is
+{\"layer\": 3}, {\"input\": 0}, {\"variable\": 0} or {\"constant\": 5}.
 
 Examples:
   cellc inspect gru.xml
@@ -113,23 +113,23 @@ Examples:
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
 const BENCH_EXAMPLES: &str = "\
-All contenders take turns on one core. The floor is a lower bound, measured for each instruction set: the time to stream the weights once per
-step, or to execute the multiply-adds, whichever is longer. Inputs are random, and states are fed back. OpenVINO takes part if python3 has it; with an .onnx file,
-ONNX Runtime and PyTorch (by onnx2torch) too.
+All contenders take turns on one core. The floor is a lower bound, measured for each instruction set: the longer of two
+times, to stream the weights once per step or to execute the multiply-adds. Inputs are random, and states are fed back.
+OpenVINO takes part if python3 can import it; with an .onnx file, ONNX Runtime and PyTorch (by onnx2torch) too.
 Other work on the machine can only make times longer: compare the best time with the median, and repeat.
 
 Columns:
-  ns         nanoseconds of a call, the best and the median
-  floor x    the best time over the best time of the floor of the same instruction set; the median of the ratios of the rounds
-  over ...   the best time over the floor with the widest vectors
-  x cellc    the best time over the best time of cellc's fastest kernel
-  error      of the first output of the first call, in units of 2^-23 of the larger of 1 and the float64 reference
-  bits       a hash of that output
+  ns         nanoseconds per call: best and median
+  floor x    best time divided by the floor's best time, same instruction set; then the median of this ratio
+  over ...   best time divided by the floor with the widest vectors
+  x cellc    best time divided by that of cellc's fastest row
+  error      of the first output of the first call, in units of 2^-23 times the larger of 1 and the float64 reference
+  bits       a hash of the first output of the first call
 
 Examples:
   cellc bench gru.xml
   cellc bench gru.xml --precision int8 --accuracy fast
-  cellc bench gru.xml --threads 2            on all cores: compare with a run on one
+  cellc bench gru.xml --threads 2            two threads on any cores
   cellc bench gru.xml --emit c --json | jq '.model.contenders[] | [.name, .isa, .ns.best]'
 
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
@@ -154,7 +154,7 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) compile: CompileArguments,
-    /// Print errors alone: no warnings, no notices, no progress
+    /// Print only errors: no warnings, no notices, no progress
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
@@ -202,8 +202,8 @@ pub(crate) struct ModelArguments {
     /// The shape of an input with open sizes; 'x=1,?,16' leaves the number of steps open
     ///
     /// x=1,100,16 is a whole sequence of 100 steps. 'x=1,?,16' leaves the number of steps open, and so does
-    /// 'x=?,1,16' where steps come first: generated code continues from the state of the call before. cellc
-    /// run starts every call from the initial state.
+    /// 'x=?,1,16' if steps come first. Generated code then continues from the state of the call before, but
+    /// cellc run starts every call from the initial state.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -227,7 +227,7 @@ pub(crate) struct ModelArguments {
     )]
     constant: Vec<(String, String)>,
 
-    /// The machine: it decides the instruction sets of the file and the sizes of tiles
+    /// The machine: it decides the instruction sets of the file and the sizes of its loops
     #[arg(
         long_help = target_help(),
         long,
@@ -267,10 +267,10 @@ pub(crate) struct ModelArguments {
 
     /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
     ///
-    /// f16 and bf16 store weights in 16 bits and multiply them in f32. int16, int8x16 and int8 round weights,
-    /// with a scale for each row. At every step they round x and h, too, with a new scale. The error bound in
-    /// the header includes the loss. Without this option, weights of quantised models are stored in 8 bits
-    /// where that is exact. cellc check --precision all compares f32 and the integers.
+    /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round each row of
+    /// weights to integers with one scale, and at every step x and h, too. The stated error bound includes all
+    /// rounding. Without this option, quantised models keep their weights in 8 bits if 8 bits hold them.
+    /// cellc check --precision all compares f32 and the integers.
     #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
     precision: Option<PrecisionArgument>,
 
@@ -284,7 +284,7 @@ pub(crate) struct ModelArguments {
     )]
     precision_of: Vec<(String, Precision)>,
 
-    /// The largest error of activations: exact, fast (2^-18) or audio (2^-15) [default: exact]
+    /// The largest relative error of activations: exact, fast (2^-18) or audio (2^-15) [default: exact]
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = PRECISION, hide_short_help = true)]
     accuracy: Option<Accuracy>,
 
@@ -335,15 +335,16 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// The input of a state and the output with its next value [default: all that cellc finds]
+    /// Keep this state: its input, and the output with its next value [default: all found]
     ///
-    /// cellc finds a state of forward cells and sequences if the model has it as input and output.
+    /// cellc finds the states of forward layers that are an input and an output of the model.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
-    /// Keep no state: every input is an argument of every step
+    /// Keep no state that is an input: every input is an argument of every step
     ///
     /// This silences notices about states, and warnings about layers that start every call from the same state.
+    /// Variables, and the states of an open number of steps, are kept all the same.
     #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
     no_state: bool,
 }
@@ -376,13 +377,13 @@ pub(crate) struct CompileArguments {
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) runtime: bool,
 
-    /// The header to write for the table of functions that all models share (C only)
+    /// The header file to write, with the type of the models' tables of functions (C only)
     ///
-    /// Generated C then contains the table of the model.
+    /// Every model has its own table, in its generated C file. All tables have one type.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
 
-    /// Instruction sets to add to the one that all machines of the target have [default: all]
+    /// Instruction sets to add to the baseline of the target [default: all]
     #[arg(
         long,
         value_name = "LIST",
@@ -393,7 +394,7 @@ pub(crate) struct CompileArguments {
     )]
     isa: Option<Vec<String>>,
 
-    /// The largest magnitudes of inputs and states for the header's error bound
+    /// The largest magnitudes of inputs and states for the stated error bound
     #[arg(
         long,
         value_name = "X[,H]",
@@ -415,7 +416,7 @@ pub(crate) struct RunArguments {
 
     /// The folder of r<k>_in<i>.npy or r<k>_NAME.npy; or the file of the only input
     ///
-    /// r<k>_in<i>.bin are read too; a case.json may give their shapes.
+    /// r<k>_in<i>.bin, raw elements, are read, too.
     #[arg(long, value_name = "PATH", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
@@ -462,7 +463,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["seed", "range", "input"])]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// The file of one input: of a single call, or of all its steps where their number is open
+    /// The file of one input: of one call, or of all steps if their number is open
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of, conflicts_with_all = ["seed", "range"])]
     pub(crate) input: Vec<(String, PathBuf)>,
 
@@ -525,15 +526,15 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     emit: Option<Language>,
 
-    /// The largest magnitude of the random inputs
-    #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
+    /// The largest magnitude of the random inputs; states start at zero
+    #[arg(long, value_name = "X", value_parser = range_of_inputs, default_value = "1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// The number of samples of each contender
+    /// The number of timings of each contender
     #[arg(long, value_name = "N", value_parser = positive, default_value = "1000")]
     pub(crate) rounds: usize,
 
-    /// Stop sampling after this many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: f64,
 
@@ -611,11 +612,11 @@ impl ValueEnum for PrecisionArgument {
 pub(crate) enum Emit {
     /// Rust, no_std, editions 2015 to 2024
     Rust,
-    /// C11 and its header
+    /// C11 and its header file
     C,
     /// The model as cellc understands it
     Model,
-    /// The decisions of the planner: sizes and layout
+    /// The decisions of the planner: sizes of loops, layout of weights
     Plan,
     /// The loops of each instruction set
     Kernel,
@@ -960,7 +961,7 @@ impl InspectArguments {
 
 fn target_help() -> String {
     let names = arch::TARGETS.map(|arch| arch.name).join(", ");
-    format!("The machine: it decides the instruction sets of the file and the sizes of tiles\n\nOne of {names}.")
+    format!("The machine: it decides the instruction sets of the file and the sizes of its loops\n\nOne of {names}.")
 }
 
 fn target_names() -> PossibleValuesParser {
@@ -1041,6 +1042,14 @@ fn range(text: &str) -> Result<Range, String> {
     match text.split_once(',') {
         None => Ok(Range { x: magnitude(text)?, ..Range::default() }),
         Some((x, h)) => Ok(Range { x: magnitude(x)?, h: magnitude(h)? }),
+    }
+}
+
+/// The range of a command whose states start at zero: the magnitude of inputs alone.
+fn range_of_inputs(text: &str) -> Result<Range, String> {
+    match text.contains(',') {
+        true => Err("one magnitude is needed, as states start at zero: 2.5".to_owned()),
+        false => range(text),
     }
 }
 
@@ -1148,6 +1157,10 @@ mod tests {
             assert_eq!(error.exit_code(), 2, "{wrong}");
         }
         assert!(compile(&["--no-state", "--state=h=y"]).is_err());
+        for (range, is_valid) in [("2.5", true), ("2.5,1", false), ("nan", false)] {
+            let line = CommandLine::try_parse_from(["cellc", "bench", "m.xml", "--range", range]);
+            assert_eq!(line.is_ok(), is_valid, "{range}");
+        }
     }
 
     #[test]
