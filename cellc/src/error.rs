@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Why nothing was written: the input was refused, or the output could not be written.
+/// The error of a compilation: the input was refused, or the output could not be written.
 ///
 /// Its `Display` is every problem of the input, each with its place, what was found, what would be valid and what
 /// to do. Its `Debug` is the same text, so that a build script that returns it from `main` shows it.

@@ -76,7 +76,7 @@ pub mod macros {
     pub use crate::front::keys::Macro;
 }
 
-/// What cellc's tests and benches call. A build without the feature `internals` has it private, and names what nothing uses.
+/// The interface for cellc's tests and benches. Private without the feature `internals`.
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {

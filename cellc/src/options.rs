@@ -1,11 +1,11 @@
-//! What can be chosen about the generated code.
+//! The options of generated code.
 
 use std::path::PathBuf;
 
 use crate::arch::{Arch, Isa};
 use crate::diagnostic::Wording;
 
-/// The language that is written.
+/// The language of generated code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Language {
@@ -19,7 +19,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Its name, for the reader.
+    /// The name in messages and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
@@ -69,7 +69,7 @@ pub enum Fma {
 
 /// The largest error of activations.
 ///
-/// Activations that are exact and cheap are the same at every level: relu, softsign and so on.
+/// Activations with a cheap exact formula, such as relu and softsign, do not depend on the level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
@@ -87,7 +87,7 @@ impl Accuracy {
     /// Every level, most exact first.
     pub const ALL: [Self; 3] = [Self::Exact, Self::Fast, Self::Audio];
 
-    /// What the command line and the macros call it.
+    /// The name on the command line and in macros.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -101,11 +101,11 @@ impl Accuracy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
-    /// The caller's.
+    /// One thread: the caller.
     #[default]
     One,
-    /// The caller's and a helper, if the planner expects that to be faster. The bits are the same. Generated Rust then needs std,
-    /// generated C pthreads.
+    /// The caller and a helper thread, if the planner expects less time. Results have equal bits.
+    /// Generated Rust then needs std, generated C pthreads.
     Two,
 }
 
@@ -124,11 +124,12 @@ pub enum WeightsAs {
     File,
 }
 
-/// What matrices are stored and multiplied in: those of cells, dense layers and, for integers, depthwise convolutions. Biases, peepholes, activations
-/// and states stay f32.
+/// The storage and arithmetic of the matrices of cells, dense layers and, for integers, depthwise
+/// convolutions. Biases, peepholes, activations and states stay f32.
 ///
-/// f16 and bf16 store weights that are known when compiling; products and sums are f32. The integers store rows of weights
-/// with a scale each, and round x and h to integers with a scale at every step; their sums are exact.
+/// f16 and bf16 store compile-time weights; products and sums are f32. Integers have one scale per
+/// row of weights. At every step x and h are rounded to integers with one scale each; integer sums
+/// are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
@@ -140,7 +141,8 @@ pub enum Precision {
     F16,
     /// Weights in bfloat16, two in 32 bits; products in f32.
     Bf16,
-    /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
+    /// Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32
+    /// bits.
     Int16,
     /// Weights of 8 bits, x and h of up to 16.
     #[cfg_attr(feature = "cli", value(name = "int8x16"))]
@@ -175,7 +177,8 @@ impl Precision {
         }
     }
 
-    /// The format of matrices whose products are f32; f32 for the integers, whose format [`Arithmetic::stored`] decides.
+    /// The format of matrices with f32 products. f32 for integer precisions; [`Arithmetic::stored`]
+    /// decides their format.
     pub(crate) fn storage(self) -> WeightFormat {
         match self {
             Self::F16 => WeightFormat::F16,
@@ -206,13 +209,16 @@ pub enum WeightFormat {
     F16,
     /// bfloat16, two weights in 32 bits.
     Bf16Pair,
-    /// 8 bits and a scale for each row, multiplied in f32: weights of quantised models that this format holds exactly.
+    /// 8 bits and one scale per row, multiplied in f32, for weights of quantised models if 8 bits
+    /// hold the weights exactly.
     Int8,
-    /// What [`Arithmetic::Int8`] stores, and [`Arithmetic::Int8x16`] where four bytes multiply two pairs of 16 bits: as Int8, four weights in a word.
+    /// Int8 with four weights per word: storage of [`Arithmetic::Int8`], and of
+    /// [`Arithmetic::Int8x16`] if an instruction set multiplies four bytes by two pairs of 16 bits.
     Int8Quad,
-    /// What [`Arithmetic::Int8x16`] stores else: as Int8, two weights side by side.
+    /// Int8 with two weights per word: storage of [`Arithmetic::Int8x16`] on all other instruction
+    /// sets.
     Int8Pair,
-    /// What [`Arithmetic::Int16`] stores: 16 bits, and a scale for each row.
+    /// 16 bits and one scale per row: storage of [`Arithmetic::Int16`].
     Int16,
 }
 
@@ -232,12 +238,13 @@ impl WeightFormat {
         }
     }
 
-    /// Whether whole numbers are multiplied.
+    /// True if products are products of integers.
     pub(crate) fn is_of_integers(self) -> bool {
         matches!(self, Self::Int8Pair | Self::Int8Quad | Self::Int16)
     }
 
-    /// How many elements of a line of that length stand in one word, and are multiplied at once.
+    /// Elements per word in a row of `line` elements; one instruction multiplies all elements of a
+    /// word.
     pub(crate) fn in_word(self, line: usize) -> usize {
         match self {
             Self::Int8Quad if line > MOST_IN_16_BITS => 4,
@@ -246,26 +253,29 @@ impl WeightFormat {
         }
     }
 
-    /// Whether each row has a scale.
+    /// True if each row has a scale.
     pub(crate) fn has_scales(self) -> bool {
         matches!(self, Self::Int8 | Self::Int8Pair | Self::Int8Quad | Self::Int16)
     }
 }
 
-/// Vectors of so many elements are rounded to 16 bits rather than to 8.
+/// Longest vector that is rounded to 16 bits instead of 8.
 const MOST_IN_16_BITS: usize = 4;
 
-/// What the matrices of cells and dense layers are multiplied in. Biases, activations and states stay f32.
+/// The arithmetic of the matrix products of cells and dense layers. Biases, activations and states
+/// stay f32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arithmetic {
-    /// As the weights are stored.
+    /// f32, for every storage of the weights.
     #[default]
     F32,
-    /// Weights, x and h as integers of 8 bits: a scale for each row of weights, and one for x and for h at every step; exact sums.
+    /// Weights, x and h as integers of 8 bits. One scale per row of weights, and at every step one
+    /// for x and one for h; exact sums.
     Int8,
     /// Weights of 8 bits, x and h of up to 16.
     Int8x16,
-    /// Weights, x and h as integers of up to 16 bits, of ranges such that no sum leaves 32 bits.
+    /// Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32
+    /// bits.
     Int16,
 }
 
@@ -280,7 +290,8 @@ impl Arithmetic {
         }
     }
 
-    /// The largest whole number that an element of a vector of that length becomes, so that no sum leaves 32 bits; `None`: it stays f32.
+    /// The largest integer of a vector of `len` elements for which no sum exceeds 32 bits. `None`
+    /// for f32.
     pub(crate) fn largest(self, len: usize) -> Option<u16> {
         // weights of 8 bits are at most 127
         let beside_bytes = (i32::MAX as usize / 127 / len.max(1)).clamp(1, 32_767) as u16;
@@ -295,17 +306,19 @@ impl Arithmetic {
 }
 
 impl Arithmetic {
-    /// How large the sum of the magnitudes of so many weights in 16 bits is at most, so that no sum leaves 32 bits.
+    /// Upper limit for the sum of the magnitudes of a row of 16-bit weights, so that no sum of
+    /// products exceeds 32 bits.
     pub(crate) fn most_in_pairs(len: usize) -> u32 {
         i32::MAX.unsigned_abs() / u32::from(Self::Int16.largest(len).unwrap_or(1))
     }
 
-    /// The same of a depthwise convolution, of which each weight multiplies many elements: there `Int8` has elements of 16 bits.
+    /// The arithmetic of depthwise convolutions: elements have 16 bits, as each weight multiplies
+    /// many elements.
     pub(crate) fn of_windows(self) -> Self {
         if self == Self::Int8 { Self::Int8x16 } else { self }
     }
 
-    /// How matrices are stored for it, where f32 arithmetic has them in that format.
+    /// The storage of matrices for this arithmetic. `format` is the storage for f32 products.
     pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
         match self {
             Self::F32 => format,
@@ -316,89 +329,91 @@ impl Arithmetic {
     }
 }
 
-/// The elements of a tensor that are whole numbers times one scale, but for how f32 rounds what they are computed from.
+/// A tensor whose elements are integers times one scale, up to rounding in f32.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct Multiples {
-    /// The scale: 1 for whole numbers.
+    /// The scale; 1 for integers.
     pub scale: f32,
-    /// The least of the whole numbers.
+    /// The least integer.
     pub least: i16,
-    /// The largest.
+    /// The largest integer.
     pub most: i16,
-    /// How far an element may be from its multiple: 0 if the scale is 1.
+    /// Upper limit for the distance of an element from its multiple of the scale; 0 if the scale is
+    /// 1.
     pub off: f64,
 }
 
 impl Multiples {
-    /// The largest magnitude of the whole numbers.
+    /// The largest magnitude of the integers.
     pub fn magnitude(&self) -> u16 {
         self.least.unsigned_abs().max(self.most.unsigned_abs())
     }
 
-    /// Whether bytes with a sign hold the whole numbers.
+    /// True if signed bytes hold the integers.
     pub fn in_bytes(&self) -> bool {
         self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
     }
 }
 
-/// A vector that rows of a layer's matrices multiply.
+/// An operand of a layer's matrix product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vector {
-    /// x: of W, of a dense layer, or of a convolution.
+    /// The operand x of W, of a dense layer or of a convolution.
     X,
-    /// h of a cell as it is given, which most gates multiply by R.
+    /// The state h of a cell, without a reset gate applied.
     H,
 }
 
-/// A layer that multiplies what a quantised model's are: all operations of one name.
+/// A layer that multiplies integers of a quantised model: all operations of one name.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct WholeLayer {
-    /// Its name in the model.
+    /// The layer's name in the model.
     pub layer: String,
-    /// Whether its matrices are stored in 8 bits, whatever is asked for: they are whole numbers, or those times a scale of their row.
+    /// True if the layer's matrices are stored in 8 bits for every `--precision`: rows are
+    /// integers, or integers times one scale.
     pub weights: bool,
-    /// Whether they are whole numbers.
+    /// True if the weights are integers.
     pub exact: bool,
-    /// What each of its operations multiplies; none where that is not looked at.
+    /// The operands of each operation of the layer; empty if they are not analysed.
     pub own: Vec<OwnVectors>,
 }
 
-/// Of which whole numbers the vectors of one operation are multiples, where no sum leaves 32 bits.
+/// The quantised operands of one operation, if no sum exceeds 32 bits.
 #[derive(Clone, Debug, PartialEq)]
 #[doc(hidden)]
 pub struct OwnVectors {
     /// The operation's first value.
     pub value: usize,
-    /// Of x.
+    /// The quantisation of x.
     pub x: Option<Multiples>,
-    /// Of h, of a cell that takes one step.
+    /// The quantisation of h, for cells of one step.
     pub h: Option<Multiples>,
 }
 
 impl WholeLayer {
-    /// Whether products are of multiples of scales, which f32 does not hold as exactly.
+    /// True if the products use scales other than 1, so that f32 products round differently.
     pub(crate) fn is_scaled(&self) -> bool {
         self.vectors().any(|v| !self.exact || v.scale != 1.0)
     }
 
-    /// Those that are multiples.
+    /// The quantised operands of all operations.
     fn vectors(&self) -> impl Iterator<Item = Multiples> {
         self.own.iter().flat_map(|own| own.x.into_iter().chain(own.h))
     }
 
-    /// Whether any are.
+    /// True if an operand is quantised.
     pub(crate) fn has_own(&self) -> bool {
         self.vectors().next().is_some()
     }
 
-    /// Whether every x is multiples.
+    /// True if x is quantised in every operation.
     pub(crate) fn has_own_x(&self) -> bool {
         !self.own.is_empty() && self.own.iter().all(|own| own.x.is_some())
     }
 
-    /// How its matrix is stored.
+    /// The storage of the layer's matrices.
     pub(crate) fn format(&self) -> WeightFormat {
         match self.has_own_x() {
             false => WeightFormat::Int8,
@@ -407,7 +422,8 @@ impl WholeLayer {
         }
     }
 
-    /// Of which whole numbers a vector of that length is multiples, where such an arithmetic multiplies these as they are.
+    /// The quantisation of an operand of length `len`, if `arithmetic` multiplies the model's
+    /// integers.
     fn own_in(&self, own: &OwnVectors, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
         let own = match vector {
             Vector::X => own.x,
@@ -424,11 +440,12 @@ impl WholeLayer {
 /// The precision of every layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Products {
-    /// The precision of layers that are not in `own`; `None`: f32, and 8 bits for weights of quantised models that these hold exactly.
+    /// The precision of layers without an entry in `own`. `None`: f32, and 8 bits for weights of
+    /// quantised models if 8 bits hold the weights.
     all: Option<Precision>,
-    /// The precisions of layers, by name.
+    /// The precisions of single layers, by name.
     own: Vec<(String, Precision)>,
-    /// The only layer whose products are not in f32.
+    /// The only layer with integer products, if `Some`.
     only: Option<String>,
     /// Layers of quantised models.
     whole: Vec<WholeLayer>,
@@ -438,15 +455,15 @@ impl Products {
     /// All products in f32.
     pub(crate) const F32: Self = Self { all: None, own: Vec::new(), only: None, whole: Vec::new() };
 
-    /// True if some layers multiply words of one of these numbers of integers.
+    /// True if a layer multiplies words with one of the given numbers of integers.
     pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
         let stored = |precision: Precision| precision.arithmetic().stored(WeightFormat::F32).in_word(usize::MAX);
         let mut all = self.own.iter().map(|(_, precision)| *precision).chain(self.all);
         all.any(|precision| words.contains(&stored(precision)))
     }
 
-    /// The arithmetic of a layer. Layers of a quantised model whose vectors and weights are integers of the model have
-    /// no other: f32 stands for it.
+    /// The arithmetic of a layer. F32 also stands for layers that multiply integers of a quantised
+    /// model.
     pub fn of(&self, layer: &str) -> Arithmetic {
         if self.only.as_ref().is_some_and(|only| only != layer) || has_own_integers(&self.whole, layer) {
             return Arithmetic::F32;
@@ -454,7 +471,8 @@ impl Products {
         precision_of((self.all, &self.own), layer).arithmetic()
     }
 
-    /// The format of a layer's matrices as its products see them, without what a quantised model holds.
+    /// The format of a layer's matrices that follows from its precision alone, without the integers
+    /// of a quantised model.
     pub(crate) fn multiplied(&self, layer: &str) -> WeightFormat {
         self.of(layer).stored(self.storage(layer))
     }
@@ -476,25 +494,25 @@ impl Products {
         self.of(layer).stored(format)
     }
 
-    /// Of which whole numbers a vector of that length is multiples that an operation multiplies, where these are multiplied as they are. It has the name of
-    /// a layer and a first value.
+    /// The quantisation of an operand of length `len`, if the operation multiplies the model's
+    /// integers. `layer` is the name of the layer, `value` the operation's first value.
     pub(crate) fn own_of(&self, (layer, value): (&str, usize), vector: Vector, len: usize) -> Option<Multiples> {
         own_in(&self.whole, value, self.of(layer), vector, len)
     }
 
-    /// The same of what a row multiplies: x or h of that length, or neither.
+    /// The quantisation of the operand of a row: x or h of length `len`, or neither.
     pub(crate) fn own_of_row(&self, operation: (&str, usize), [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
         vector.and_then(|(vector, len)| self.own_of(operation, vector, len))
     }
 
-    /// How the rows of a layer are stored that multiply multiples of one number, whatever is asked for.
+    /// The storage of a layer that multiplies the model's integers for every `--precision`.
     pub(crate) fn own_format(&self, layer: &str) -> Option<WeightFormat> {
         let whole = self.whole.iter().find(|whole| whole.layer == layer && whole.weights)?;
         whole.is_scaled().then(|| whole.format())
     }
 
-    /// The same precisions, but f32 products for all layers except one.
+    /// These precisions with f32 products for all layers except one.
     #[cfg(feature = "builder")]
     pub(crate) fn only(&self, layer: &str) -> Self {
         Self { only: Some(layer.to_owned()), ..self.clone() }
@@ -507,12 +525,12 @@ fn precision_of((all, own): (Option<Precision>, &[(String, Precision)]), layer: 
     named.or(all).unwrap_or_default()
 }
 
-/// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+/// True if a layer multiplies integers of the model by the model's scales for every `--precision`.
 fn has_own_integers(whole: &[WholeLayer], layer: &str) -> bool {
     whole.iter().any(|whole| whole.layer == layer && whole.weights && whole.has_own_x())
 }
 
-/// What [`WholeLayer::own_in`] says of the operation of that first value.
+/// [`WholeLayer::own_in`] of the operation whose first value is given.
 fn own_in(whole: &[WholeLayer], value: usize, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
     let of = |layer: &WholeLayer| {
         let own = layer.own.iter().find(|own| own.value == value)?;
@@ -521,20 +539,21 @@ fn own_in(whole: &[WholeLayer], value: usize, arithmetic: Arithmetic, vector: Ve
     whole.iter().find_map(of)?
 }
 
-/// Which parameters are states that the struct holds.
+/// The inputs that are states and kept by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
-    /// A Parameter that serves only as the initial state of a cell whose output goes straight to one Result.
+    /// Inputs that serve only as the initial state of a forward layer, paired with the output of
+    /// its last state.
     #[default]
     Auto,
     /// These pairs of input and output names.
     Pairs(Vec<(String, String)>),
-    /// None. There is no warning about layers that start every call from the same state.
+    /// No state. Layers that start every call from the same state cause no warning.
     None,
 }
 
-/// The magnitudes for which the error bound in the header is computed.
+/// The magnitudes of inputs and states for the stated error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// |x| of every input that is not a state.
@@ -549,29 +568,29 @@ impl Default for Range {
     }
 }
 
-/// Decisions of the planner, made by hand; `None` leaves them to the planner. No result depends on them.
+/// Decisions of the planner; `None` leaves a decision to the planner. Results keep their bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
     /// Columns of a panel: neighbouring units whose weights are packed together.
     pub panel_columns: Option<usize>,
-    /// Rows of a batch, or steps of a sequence, that share each weight that is read.
+    /// Rows of a batch, or steps of a sequence, per weight that is read.
     pub rows_at_once: Option<usize>,
-    /// Whether every other step walks the panels from the last to the first.
+    /// True if every other step reads the panels from the last to the first.
     pub alternate: Option<bool>,
-    /// Whether the x terms of all steps of a sequence are computed before the first step.
+    /// True if the x terms of all steps of a sequence are computed before the first step.
     pub input_first: Option<bool>,
-    /// Whether pointwise work is done in registers, where its operand is computed.
+    /// True if pointwise operations join the kernel of their operand, in registers.
     pub fuse: Option<bool>,
-    /// Whether only the side of an If that is taken is computed: on, however little there is on a side.
+    /// True if an If computes only the taken side, even if the sides are small.
     pub branches: Option<bool>,
-    /// Whether two threads share a cell, if there are two.
+    /// True if two threads share a cell, with [`Threads::Two`].
     pub halves: Option<bool>,
-    /// Whether tiles make the sums of several rows, on instruction sets that have them.
+    /// True if tiles (AMX) compute the sums of several rows.
     pub tiles: Option<bool>,
 }
 
 impl Tuning {
-    /// What is chosen, as KEY=VALUE.
+    /// The chosen values as KEY=VALUE.
     fn given(&self) -> Vec<String> {
         let Self { panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves, tiles } = self;
         let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
@@ -594,11 +613,10 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-/// A dimension that a file names, and its size. `None` leaves it open: the number of steps, which every
-/// call gives.
+/// A dimension name of the file, and its size. `None`: the number of steps, given by every call.
 pub type NamedSize = (String, Option<usize>);
 
-/// A size as the command line has it.
+/// A size as on the command line.
 pub(crate) fn size_text(size: Option<usize>) -> String {
     size.map_or("?".to_owned(), |size| size.to_string())
 }
@@ -606,39 +624,40 @@ pub(crate) fn size_text(size: Option<usize>) -> String {
 /// The options of the generated code. The defaults are right for most models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The name of the type and of the function; none: the model's own name.
+    /// The name of the type and of the function. `None`: the name of the model.
     pub name: Option<String>,
     /// The language.
     pub language: Language,
-    /// The target: which instruction sets there are, and for which machines sizes are chosen.
+    /// The target: the instruction sets of the file, and the machine for which sizes are chosen.
     pub arch: &'static Arch,
-    /// The instruction sets in addition to the generic one; none: all of the architecture.
+    /// The instruction sets to add to the baseline. `None`: all of the target.
     pub isas: Option<Vec<&'static Isa>>,
     /// How far to unroll loops.
     pub unroll: Unroll,
-    /// What else the plan need not choose.
+    /// Further decisions of the planner.
     pub tuning: Tuning,
     /// Whether multiply-add is fused.
     pub fma: Fma,
     /// The largest error of activations.
     pub accuracy: Accuracy,
-    /// Which parameters are states.
+    /// The inputs that are states.
     pub state: State,
     /// The batch size, if the model leaves it open.
     pub batch: Option<usize>,
-    /// Shapes by input name, if the model leaves sizes open. `None` leaves a size open: the number of steps.
+    /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
-    /// Sizes of dimensions that the model leaves open and names, as ONNX files do.
+    /// Sizes of the named open dimensions of an ONNX file.
     pub dims: Vec<NamedSize>,
-    /// The most iterations of a loop that ends by its condition, where the model does not say it.
+    /// Upper limit for loops whose end is decided at run time, if the model has no limit.
     pub max_steps: Option<usize>,
     /// Inputs that are constants, and the number of each as text.
     pub constants: Vec<(String, String)>,
-    /// For the error bound.
+    /// The magnitudes for the stated error bound.
     pub range: Range,
     /// Where to put the weights.
     pub weights_as: WeightsAs,
-    /// The precision of matrices. `None`: f32, and 8 bits for weights of quantised models that these hold exactly.
+    /// The precision of matrices. `None`: f32, and 8 bits for weights of quantised models if 8 bits
+    /// hold the weights.
     pub precision: Option<Precision>,
     /// The precision of single layers, by name.
     pub precision_of: Vec<(String, Precision)>,
@@ -649,19 +668,19 @@ pub struct Options {
     pub threads: Threads,
     /// Generated Rust implements the trait of cellc-runtime.
     pub runtime: bool,
-    /// Generated C has the table of functions that all models have in common; the file that declares its type.
+    /// The header file with the type of the tables of functions. `None`: generated C has no table.
     pub interface: Option<PathBuf>,
-    /// Keeps denormals. Without it, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes
-    /// an output.
+    /// True to keep denormals. Otherwise inputs, kept states and outputs below 2^-100 in magnitude
+    /// are flushed to zero.
     pub keep_denormals: bool,
-    /// How messages name options.
+    /// The names of options in messages.
     #[doc(hidden)]
     pub wording: Wording,
 }
 
 impl Options {
-    /// What differs from the default, as words of the command line. The language, the name, the place of
-    /// the weights and the common interface are not among them: the files show these.
+    /// The options that differ from their defaults, as words of the command line. Language, name,
+    /// place of the weights and common interface are left out: the files show them.
     pub fn given(&self) -> Vec<String> {
         let default = Self::default();
         let Self {
@@ -757,7 +776,7 @@ impl Options {
         words
     }
 
-    /// Whether C is written without what compilers add to it.
+    /// True if C is written without extensions of compilers.
     pub(crate) fn c_only(&self) -> bool {
         self.language == Language::C && !self.arch.c_extensions
     }
@@ -772,7 +791,8 @@ impl Options {
         self.products().of(layer)
     }
 
-    /// Whether a layer multiplies integers of the model by the model's scales, whatever is asked for.
+    /// True if a layer multiplies integers of the model by the model's scales for every
+    /// `--precision`.
     pub(crate) fn has_own_integers(&self, layer: &str) -> bool {
         has_own_integers(&self.whole, layer)
     }

@@ -10,9 +10,9 @@ pub use cellc_macros::{
 
 /// A compiled model that holds its state between steps.
 ///
-/// Every type that the macros and `cellc::Builder` generate implements it by way of its own
-/// methods of the same names, so code that names the type needs no trait in scope; the trait is for code that takes
-/// any model of a certain shape:
+/// Types from macros and `cellc::Builder` implement this trait. Their inherent methods have equal
+/// names, so code with a concrete type needs no trait in scope. Generic code over all models of a
+/// shape uses the trait:
 ///
 /// ```
 /// use cellc_runtime::Cell;
@@ -30,42 +30,43 @@ pub use cellc_macros::{
 /// }
 /// ```
 ///
-/// `step` and `reset` neither allocate nor block nor panic, and take the same time whatever the values are,
-/// denormal numbers aside: they may be called from a real-time thread.
+/// `step` and `reset` do not allocate, block or panic. Their time does not depend on values, except
+/// for denormal numbers, so a real-time thread may call both.
 pub trait Cell {
-    /// What a step reads, states apart: a reference to the one input's array (`&'a [f32; I]`, `&'a [[f32; I]; N]`
-    /// for a batch), to a struct of references where there are several inputs, `()` where there is none.
+    /// The inputs of a step, without states. One input: a reference to its array (`&'a [f32; I]`,
+    /// for a batch `&'a [[f32; I]; N]`). Several inputs: a reference to a struct of references. No
+    /// input: `()`.
     type Input<'a>;
 
-    /// What a step writes: the one output's array, or a struct of arrays where there are several.
+    /// The outputs of a step. One output: its array. Several outputs: a struct of arrays.
     type Output;
 
-    /// The inputs of a step in the order of the model, states apart.
+    /// The inputs of a step in the order of the model, without states.
     const INPUTS: &'static [Port];
 
     /// The outputs of a step in the order of the model.
     const OUTPUTS: &'static [Port];
 
-    /// The states that are held between steps: inputs that become outputs, then the model's own variables, each in the
-    /// order of the model.
+    /// The states kept between steps: state inputs, then variables, each in the order of the model.
     const STATES: &'static [Port];
 
-    /// An output that holds zeros, for `step` to write over.
+    /// An output of zeros, to be overwritten by `step`.
     #[must_use]
     fn zeroed_output() -> Self::Output;
 
     /// Computes one step: reads `input` and the state, writes all of `output`, and keeps the new state.
     fn step(&mut self, input: Self::Input<'_>, output: &mut Self::Output);
 
-    /// Makes every state what it is in a new cell: zero, but for variables to which the model gives an initial value.
+    /// Sets every state to its initial value: for variables the initial value of the model,
+    /// otherwise zero.
     fn reset(&mut self);
 
-    /// The instruction set that steps run on: `generic`, `avx2` ...
+    /// The instruction set of the steps: `generic`, `avx2`, ...
     #[must_use]
     fn isa_name(&self) -> &'static str;
 }
 
-/// What the elements of a [`Port`] are.
+/// The element type of a [`Port`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Element {
@@ -82,16 +83,16 @@ pub enum Element {
 /// Name and shape of an input, output or state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The name of its argument or field.
+    /// The name of the argument or field.
     pub name: &'static str,
-    /// Its sizes, outermost first; `[N, I]` has N rows of I elements.
+    /// The sizes, outermost first; `[N, I]` has N rows of I elements.
     pub shape: &'static [usize],
-    /// What its elements are.
+    /// The element type.
     pub element: Element,
 }
 
 impl Port {
-    /// How many elements it holds.
+    /// The number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
         let mut len = 1;
@@ -103,7 +104,7 @@ impl Port {
         len
     }
 
-    /// Whether it holds nothing; no model that compiles has such a port.
+    /// True if the port has no elements. No compiled model has an empty port.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -138,8 +139,8 @@ impl<T: ?Sized> DerefMut for Aligned<T> {
     }
 }
 
-/// Brings in what `cellc::Builder` wrote under that name: `include_model!("denoiser")` is the text of
-/// `$OUT_DIR/denoiser.rs`, in the module where it stands.
+/// Includes generated code of `cellc::Builder`: `include_model!("denoiser")` is the text of
+/// `$OUT_DIR/denoiser.rs`.
 ///
 /// Every generated file defines types such as `Isa`, so two models in one crate each want a module:
 ///

@@ -1,4 +1,4 @@
-//! The build script's way in.
+//! The entry point for build scripts.
 
 use std::env;
 use std::ffi::OsStr;
@@ -71,7 +71,7 @@ use crate::options::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 pub struct Builder {
     source: BuilderSource,
     options: Options,
-    /// Whether [`Options::arch`] was chosen.
+    /// True if the user chose [`Options::arch`].
     target_is_given: bool,
     out_dir: Option<PathBuf>,
     problems: Diagnostics,
@@ -90,7 +90,7 @@ enum BuilderSource {
     },
 }
 
-/// The weights of a declared cell as they were given.
+/// The weights that the user gave for a declared cell.
 #[derive(Clone, Debug)]
 enum GivenWeights {
     AtRunTime,
@@ -98,18 +98,19 @@ enum GivenWeights {
     Values([Vec<f32>; 3]),
     /// The tensors of every layer and every direction.
     Of(Framework, Vec<Vec<Vec<f32>>>),
-    /// What a file has, of which keys say more.
+    /// A file of tensors; keys describe its contents.
     #[cfg(feature = "read-safetensors")]
     File(PathBuf),
 }
 
-/// The keys that belong to a file of tensors.
+/// The keys for files of tensors.
 #[cfg(feature = "read-safetensors")]
 const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
 
-/// The warning for a build whose profile makes generated Rust slow, and the lines that cure it. Empty where code is optimised, or where
-/// cargo does not say the level. Processors (as cargo calls it) whose vectors generated Rust does not name compute in arrays, which
-/// LLVM makes vectors of at opt-level 3 only.
+/// The warning for a build profile without optimisation, and the lines that enable optimisation.
+/// Empty if the profile optimises, or if cargo does not pass the level. For processors without
+/// named vectors, generated Rust computes in arrays; LLVM vectorises these arrays only at opt-level
+/// 3.
 fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> Vec<String> {
     let has_vectors = arch::names_vectors_of(processor);
     let slower = match level {
@@ -131,10 +132,12 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
 }
 
 impl Builder {
-    /// A model in a file, relative to the folder of Cargo.toml: the `.xml` of an OpenVINO IR (feature `openvino`), or a model of an amplifier, `.nam` or
-    /// the `.json` of RTNeural and AIDA-X (feature `json`). The content of the file decides which it is.
+    /// A model in a file, relative to the folder of Cargo.toml: the `.xml` of an OpenVINO IR
+    /// (feature `openvino`), an ONNX file (feature `onnx`), or an amplifier model, `.nam` or the
+    /// `.json` of RTNeural and AIDA-X (feature `json`). The content of the file decides the format.
     ///
-    /// The weights of an IR are read from the `.bin` beside it, unless [`Builder::weights`] names another file.
+    /// The weights of an IR come from the `.bin` next to the `.xml`, unless [`Builder::weights`]
+    /// names another file.
     #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
         Self::of(BuilderSource::File { xml: model.into(), weights: None })
@@ -142,41 +145,49 @@ impl Builder {
 
     /// A GRU cell: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
     ///
-    /// Equations, gate order and layout of the weights are those of OpenVINO's GRUCell-3.
+    /// Equations, gate order and layout of the weights follow OpenVINO's GRUCell-3.
     pub fn gru(hidden_size: usize, input_size: usize) -> Self {
         Self::declared(Self::cell("Builder::gru", Family::Gru, hidden_size, input_size))
     }
 
     /// An RNN cell: `x [batch, input_size]`, `h [batch, hidden_size]`, one gate.
     ///
-    /// Equation and layout of the weights are those of OpenVINO's RNNCell-3.
+    /// Equation and layout of the weights follow OpenVINO's RNNCell-3.
     pub fn rnn(hidden_size: usize, input_size: usize) -> Self {
         Self::declared(Self::cell("Builder::rnn", Family::Rnn, hidden_size, input_size))
     }
 
     /// An LSTM cell: `x [batch, input_size]`, `h` and `c [batch, hidden_size]`, gates f, i, c, o.
     ///
-    /// Equations, gate order and layout of the weights are those of OpenVINO's LSTMCell-4, with [`Builder::peepholes`], [`Builder::input_forget`]
-    /// and [`Builder::weights_format`] those of LSTMCell-1.
+    /// Equations, gate order and layout of the weights follow OpenVINO's LSTMCell-4; with
+    /// [`Builder::peepholes`], [`Builder::input_forget`] or [`Builder::weights_format`],
+    /// LSTMCell-1.
     pub fn lstm(hidden_size: usize, input_size: usize) -> Self {
         Self::declared(Self::cell("Builder::lstm", Family::Lstm, hidden_size, input_size))
     }
 
     /// A GRU cell with attention `a [batch, 1]`: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
     ///
-    /// Equations, gate order and layout of the weights are those of OpenVINO's AUGRUCell: sigmoid and tanh, no clip.
+    /// Equations, gate order and layout of the weights follow OpenVINO's AUGRUCell: sigmoid and
+    /// tanh, no clip.
     pub fn augru(hidden_size: usize, input_size: usize) -> Self {
         Self::declared(Self::cell("Builder::augru", Family::Augru, hidden_size, input_size))
     }
 
-    /// Apple's `gru` of BNNSGraph.Builder: `input [steps, batch, input_size]` and `initial_hidden_states [batch, hidden_size]` in, `output [steps,
-    /// batch, hidden_size]` (of one step where [`Builder::output_sequence`] is false) and `hidden_states [batch, hidden_size]` out.
+    /// Apple's `gru` of BNNSGraph.Builder. Inputs are `input [steps, batch, input_size]` and
+    /// `initial_hidden_states [batch, hidden_size]`; outputs are `output [steps, batch,
+    /// hidden_size]` (one step if [`Builder::output_sequence`] is false) and `hidden_states [batch,
+    /// hidden_size]`.
     ///
-    /// [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] gives the place of the reset gate. The default is what Apple's
-    /// documentation prints for a flag that is false, [`AppleResetGate::AfterMatMulOuterBias`]. (Apple's reference test for the operation computes
-    /// [`AppleResetGate::BeforeMatMul`] then.) Weights given by [`Builder::weights_of`] and at run time are in Apple's order. At run time they are
-    /// called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for [`AppleResetGate::AfterMatMul`], `input_bias`; give zeros for a missing
-    /// bias. Those of [`Builder::weight_values`] are in OpenVINO's order.
+    /// [`Builder::apply_reset_gate_after_mat_mul`] or [`Builder::reset_gate`] gives the place of
+    /// the reset gate. The default, [`AppleResetGate::AfterMatMulOuterBias`], follows Apple's
+    /// documentation of a false flag. (Apple's reference test computes
+    /// [`AppleResetGate::BeforeMatMul`] for a false flag.)
+    ///
+    /// Weights of [`Builder::weights_of`] and run-time weights are in Apple's order. Run-time
+    /// weights are called `input_hidden_weight`, `hidden_hidden_weight`, `bias` and, for
+    /// [`AppleResetGate::AfterMatMul`], `input_bias`; give zeros for a missing bias. Weights of
+    /// [`Builder::weight_values`] are in OpenVINO's order.
     pub fn apple_gru(hidden_size: usize, input_size: usize, steps: usize) -> Self {
         let mut cell = Self::cell("Builder::apple_gru", Family::Gru, hidden_size, input_size);
         cell.is_apples = true;
@@ -198,7 +209,7 @@ impl Builder {
         Self { source, options, target_is_given: false, out_dir: None, problems }
     }
 
-    /// An attribute that only a declared cell takes.
+    /// Sets an attribute of a declared cell.
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
@@ -235,9 +246,10 @@ impl Builder {
         self.attribute(Key::LinearBeforeReset, after)
     }
 
-    /// Makes a declared cell a sequence of that many steps: OpenVINO's GRUSequence, RNNSequence, LSTMSequence or AUGRUSequence. It reads `x [batch, steps,
-    /// input_size]` and states `[batch, D, hidden_size]`, its weights have D in front, and `y [batch, D, steps, hidden_size]` is one more output. D is 2
-    /// for a bidirectional sequence, else 1.
+    /// Makes a declared cell a sequence of `steps` steps: OpenVINO's GRUSequence, RNNSequence,
+    /// LSTMSequence or AUGRUSequence. The sequence reads `x [batch, steps, input_size]` and states
+    /// `[batch, D, hidden_size]`, its weights have D in front, and `y [batch, D, steps,
+    /// hidden_size]` is a further output. D is 2 for a bidirectional sequence, else 1.
     pub fn steps(self, steps: usize) -> Self {
         self.attribute(Key::Steps, steps)
     }
@@ -249,15 +261,17 @@ impl Builder {
 
     /// The number of layers of a declared cell or sequence. Each layer reads the output of the one before.
     ///
-    /// If there are several layers or a [`Builder::head`], the states are not inputs and outputs: the generated type holds them, initially zero. A reverse or
-    /// bidirectional network starts every call at zero. The only output is `out`. An AUGRU and Apple's `gru` have one layer.
+    /// With several layers or a [`Builder::head`], the generated type holds the states, initially
+    /// zero, and the only output is `out`. A reverse or bidirectional network starts every call at
+    /// zero. An AUGRU and Apple's `gru` have one layer.
     pub fn layers(self, layers: usize) -> Self {
         self.attribute(Key::Layers, layers)
     }
 
     /// Adds x to the output, as amplifier models do: `out = head(h) + x`. Both must have the same size.
     ///
-    /// The generated type then holds the states, as with several [`Builder::layers`]. An AUGRU and Apple's `gru` do not take this.
+    /// The generated type then holds the states, as with several [`Builder::layers`]. Not for an
+    /// AUGRU or Apple's `gru`.
     pub fn skip(self, skip: bool) -> Self {
         self.attribute(Key::Skip, skip)
     }
@@ -267,7 +281,7 @@ impl Builder {
         self.attribute(Key::InputForget, coupled)
     }
 
-    /// LSTM: peepholes, as in LSTMCell-1: `p [3 * hidden_size]`, those of f, i and o.
+    /// LSTM: peepholes, as in LSTMCell-1: `p [3 * hidden_size]`, in the order f, i, o.
     pub fn peepholes(self, peepholes: bool) -> Self {
         self.attribute(Key::Peepholes, peepholes)
     }
@@ -277,7 +291,8 @@ impl Builder {
         self.attribute(Key::WeightsFormat, order)
     }
 
-    /// Apple's `applyResetGateAfterMatMul`. The default is false, which is [`AppleResetGate::AfterMatMulOuterBias`].
+    /// Apple's `applyResetGateAfterMatMul`. The default, false, means
+    /// [`AppleResetGate::AfterMatMulOuterBias`].
     pub fn apply_reset_gate_after_mat_mul(self, after: bool) -> Self {
         self.of_apple(Key::ApplyResetGateAfterMatMul, after)
     }
@@ -316,9 +331,9 @@ impl Builder {
         self.attribute(Key::Activations, list)
     }
 
-    /// The weights of a declared cell as a framework holds them: the two matrices, then the biases, then the peepholes, each in C order, as the
-    /// table at [`Framework`] lists them. Call it once for every layer; in a bidirectional layer once for each direction, forward
-    /// first.
+    /// The weights of a declared cell in the order of a framework: the two matrices, then the
+    /// biases, then the peepholes, each in C order, as listed at [`Framework`]. Call this method
+    /// once for every layer; for a bidirectional layer once for each direction, forward first.
     ///
     /// ```
     /// use cellc::{Builder, Framework};
@@ -341,13 +356,17 @@ impl Builder {
         self
     }
 
-    /// The weights of declared layers as PyTorch saved them, a file relative to the folder of Cargo.toml: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`,
-    /// `bias_hh_l0`. Those of the reverse direction end in `_reverse`; those of a cell module, for one step, have no `_l0`. Those of
-    /// [`Builder::apple_gru`] have the names of its arguments: `input_hidden_weight`, `hidden_hidden_weight`, `bias`, `input_bias`.
+    /// The weights of declared layers in a file of PyTorch, relative to the folder of Cargo.toml:
+    /// `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`. Names of the reverse direction
+    /// end in `_reverse`; names of a cell module, for one step, have no `_l0`.
+    /// [`Builder::apple_gru`] reads `input_hidden_weight`, `hidden_hidden_weight`, `bias` and
+    /// `input_bias`.
     ///
-    /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU has `linear_before_reset`. Other tensors in the file are refused; with
-    /// [`Builder::prefix`], other tensors in that module. Without [`Builder::layers`] all layers of the file
-    /// are taken. The file's metadata (`cellc.prefix`, `cellc.head` and so on) gives what no method gives; contradictions are refused.
+    /// Elements are f32, f16, bf16 or f64, and become f32. PyTorch's GRU has `linear_before_reset`.
+    /// Other tensors in the file are refused; with [`Builder::prefix`], other tensors of the
+    /// module. Without [`Builder::layers`] all layers of the file are read. The file's metadata
+    /// (`cellc.prefix`, `cellc.head` and so on) replaces methods that are not called;
+    /// contradictions are refused.
     #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
@@ -370,8 +389,9 @@ impl Builder {
         self.of_file(Key::Prefix, module.into())
     }
 
-    /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, behind the last recurrent layer: `fc` for `fc.weight [outputs, D *
-    /// hidden_size]` and, where there is one, `fc.bias [outputs]`. The one output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
+    /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, after the last recurrent
+    /// layer: `fc` for `fc.weight [outputs, D * hidden_size]` and an optional `fc.bias [outputs]`.
+    /// The only output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
     #[cfg(feature = "read-safetensors")]
     pub fn head(self, module: impl Into<String>) -> Self {
         self.of_file(Key::Head, module.into())
@@ -383,7 +403,8 @@ impl Builder {
         self.of_file(Key::HeadActivation, activation)
     }
 
-    /// The order of the gates in a file of tensors, if it is not PyTorch's (`ifco` for LSTM, `rzn` for GRU).
+    /// The order of the gates in a file of tensors. Default: PyTorch's, `ifco` for LSTM and `rzn`
+    /// for GRU.
     #[cfg(feature = "read-safetensors")]
     pub fn gate_order(self, order: GateOrder) -> Self {
         self.of_file(Key::GateOrder, order)
@@ -405,11 +426,12 @@ impl Builder {
         self
     }
 
-    /// The weights of a declared cell, G gates (LSTM 4, GRU 3, RNN 1) of `hidden_size` H rows each, in C order: `w [G*H, I]`, `r [G*H, H]`,
-    /// and `b`, which is `[H]` for an RNN, `[4H]` for an LSTM, `[3H]` for a GRU and `[4H]` for one with `linear_before_reset` (z, r, Wbh, Rbh).
-    /// Those of a sequence have D in front. For peepholes and several layers, see [`Builder::weights_of`].
+    /// The weights of a declared cell, G gates (LSTM 4, GRU 3, RNN 1) of `hidden_size` H rows each,
+    /// in C order: `w [G*H, I]`, `r [G*H, H]` and `b`: `[H]` for an RNN, `[4H]` for an LSTM, `[3H]`
+    /// for a GRU, and `[4H]` for a GRU with `linear_before_reset` (z, r, Wbh, Rbh). Weights of a
+    /// sequence have D in front. For peepholes and several layers, see [`Builder::weights_of`].
     ///
-    /// Without them, weights are given at run time.
+    /// Without this method, the program gives the weights at run time.
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
             BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec)),
@@ -423,7 +445,7 @@ impl Builder {
         self
     }
 
-    /// The `.bin` of a model in a file, if it is not the one beside the `.xml`.
+    /// The `.bin` of an OpenVINO IR. Default: the file next to the `.xml`.
     #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
@@ -436,15 +458,16 @@ impl Builder {
         self
     }
 
-    /// The name of the file in `OUT_DIR`, and of the type and the function in it (`denoiser`: `Denoiser`, `denoiser`).
+    /// The name of the file in `OUT_DIR`, of the type and of the function (`denoiser`: `Denoiser`,
+    /// `denoiser`).
     ///
-    /// Without it, the model file's own name; `gru` or `rnn` for a declared cell.
+    /// Default: the name of the model file; `gru` or `rnn` for a declared cell.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.option(|options| options.name = Some(name.into()))
     }
 
-    /// The machine to generate code for. By default any; in a build script the machine that cargo builds for, as [`Arch::of_triple`]
-    /// knows it.
+    /// The target machine. Default: any machine; in a build script the machine for which cargo
+    /// builds, from [`Arch::of_triple`].
     ///
     /// ```
     /// use cellc::{Arch, Builder};
@@ -456,7 +479,7 @@ impl Builder {
         Self { target_is_given: true, ..self.option(|options| options.arch = target) }
     }
 
-    /// The instruction sets to generate code for, besides generic; all of the target by default.
+    /// The instruction sets to add to the baseline of the target. Default: all of the target.
     ///
     /// ```
     /// use cellc::{Builder, Isa};
@@ -477,17 +500,17 @@ impl Builder {
         self.option(|options| options.unroll = unroll)
     }
 
-    /// Overrides decisions of the planner. No result depends on it.
+    /// Overrides decisions of the planner. Results keep their bits.
     pub fn tuning(self, tuning: Tuning) -> Self {
         self.option(|options| options.tuning = tuning)
     }
 
-    /// Whether multiply-add is fused.
+    /// Chooses whether multiply-adds are fused.
     pub fn fma(self, fma: Fma) -> Self {
         self.option(|options| options.fma = fma)
     }
 
-    /// Which inputs are states that the type holds.
+    /// The inputs that are states and kept by the generated type.
     pub fn state(self, state: State) -> Self {
         self.option(|options| options.state = state)
     }
@@ -502,7 +525,8 @@ impl Builder {
         self
     }
 
-    /// The most iterations of a loop that ends by its condition, where the model does not say it.
+    /// Upper limit for loops whose end is decided at run time. Outputs have room for `most`
+    /// iterations.
     pub fn max_steps(self, most: usize) -> Self {
         self.option(|options| options.max_steps = Some(most))
     }
@@ -512,7 +536,7 @@ impl Builder {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
     }
 
-    /// The shape of an input. `None` leaves a size open, the number of steps; every call then gives it.
+    /// The shape of an input. `None` marks the axis of steps; every call gives the number of steps.
     pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
         self.option(|options| options.shapes.push((input.into(), shape.into())))
     }
@@ -522,17 +546,19 @@ impl Builder {
         self.option(|options| options.dims.push((name.into(), Some(size))))
     }
 
-    /// Leaves a dimension open that an ONNX model names: the number of steps; every call then gives it.
+    /// Marks a named dimension of an ONNX model as the number of steps; every call gives the
+    /// number.
     pub fn open_dim(self, name: impl Into<String>) -> Self {
         self.option(|options| options.dims.push((name.into(), None)))
     }
 
-    /// Makes an input a constant, every element of which is this number: `("sr", 16000)`. What only other numbers need is not compiled.
+    /// Fixes all elements of an input to a number: `("sr", 16000)`. Branches that the number rules
+    /// out are not compiled.
     pub fn constant(self, input: impl Into<String>, value: impl std::fmt::Display) -> Self {
         self.option(|options| options.constants.push((input.into(), value.to_string())))
     }
 
-    /// The magnitudes for which the error bound in the header is computed.
+    /// The magnitudes of inputs and states for the stated error bound.
     pub fn range(self, range: Range) -> Self {
         self.option(|options| options.range = range)
     }
@@ -542,13 +568,14 @@ impl Builder {
         self.option(|options| options.weights_as = weights_as)
     }
 
-    /// The largest error of activations.
+    /// The largest relative error of activations.
     pub fn accuracy(self, accuracy: Accuracy) -> Self {
         self.option(|options| options.accuracy = accuracy)
     }
 
-    /// The precision of the matrices of cells, dense layers and convolutions. The error bound in the header includes the
-    /// loss. By default f32, and 8 bits for weights of quantised models that these hold exactly.
+    /// The precision of the matrices of cells, dense layers and convolutions. The stated error
+    /// bound includes the rounding. Default: f32, and 8 bits for weights of quantised models if 8
+    /// bits hold the weights.
     pub fn precision(self, precision: Precision) -> Self {
         self.option(|options| options.precision = Some(precision))
     }
@@ -558,35 +585,39 @@ impl Builder {
         self.option(|options| options.precision_of.push((layer.into(), precision)))
     }
 
-    /// The number of threads. Two threads share a cell of one step if the planner expects that to be faster. Generated Rust then needs
-    /// std, generated C pthreads. Sequences, loops, and cells with the reset gate before the product are not supported.
+    /// The number of threads. Two threads share a cell of one step if the planner expects less
+    /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
+    /// the reset gate before the product are not divided.
     pub fn threads(self, threads: Threads) -> Self {
         self.option(|options| options.threads = threads)
     }
 
-    /// Keeps denormals. By default, a value below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state or writes an
-    /// output.
+    /// Keeps denormals. By default, inputs, kept states and outputs below 2^-100 in magnitude are
+    /// flushed to zero.
     pub fn keep_denormals(self, keep: bool) -> Self {
         self.option(|options| options.keep_denormals = keep)
     }
 
-    /// Whether generated Rust implements `cellc_runtime::Cell`; true by default. The crate must then depend on cellc-runtime.
+    /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
+    /// depend on cellc-runtime.
     pub fn runtime(self, runtime: bool) -> Self {
         self.option(|options| options.runtime = runtime)
     }
 
-    /// Gives generated C the table of functions that all models have in common, and writes the file that declares its type, relative to the
-    /// folder of the output: `.interface("cellc_model.h")`. The header includes it by its name. If it is there already, it is left as it is.
+    /// Adds a table of functions to generated C, and writes the header file with the type of all
+    /// such tables: `.interface("cellc_model.h")`, relative to the folder of the output. The header
+    /// file of the model includes this file by its name. An existing header file of this interface
+    /// stays unchanged.
     pub fn interface(self, file: impl Into<PathBuf>) -> Self {
         self.option(|options| options.interface = Some(file.into()))
     }
 
-    /// All options at once. It replaces all options that were set before.
+    /// Replaces all options.
     pub fn options(self, options: Options) -> Self {
         Self { options, target_is_given: true, ..self }
     }
 
-    /// The folder to write to, if it is not `OUT_DIR`.
+    /// The folder of the output. Default: `OUT_DIR`.
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.out_dir = Some(folder.into());
         self
@@ -594,7 +625,7 @@ impl Builder {
 
     /// Compiles, and writes the files. Returns their paths; the source is the last one, after a `.bin` or a `.h`.
     ///
-    /// In a build script, warnings are shown by cargo, which is also told which files the output depends on.
+    /// In a build script, cargo shows the warnings and watches the files of the model.
     ///
     /// # Errors
     /// If the model is refused; then nothing is written. If a file cannot be written.
@@ -639,7 +670,7 @@ impl Builder {
         Ok(files.into_iter().map(|file| file.path).collect())
     }
 
-    /// The files that the output depends on.
+    /// The files on which the output depends.
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
             #[cfg(feature = "read-safetensors")]
@@ -657,7 +688,7 @@ impl Builder {
         files.iter().map(|file: &PathBuf| line(file)).collect()
     }
 
-    /// The files beside the model that were read with it: weights that an ONNX file keeps in others.
+    /// Further files of the model: external weights of ONNX.
     fn files_beside(&self, read: &[InputFile]) -> Result<Vec<String>, Error> {
         match &self.source {
             #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
@@ -673,7 +704,7 @@ impl Builder {
         }
     }
 
-    /// What [`Builder::compile`] writes.
+    /// The files of [`Builder::compile`].
     fn generate(&self) -> Result<(Compilation, Vec<OutputFile>), Error> {
         let mut problems = self.problems.clone();
         let name = self.file_name(&mut problems);
@@ -776,7 +807,7 @@ impl Builder {
     }
 }
 
-/// How the Builder names what its users set.
+/// The Builder's names of options, for messages.
 const WORDING: Wording = Wording(|setting| match setting {
     Setting::Weights => "`Builder::weights`".to_owned(),
     Setting::Batch(None) => "`Builder::batch`".to_owned(),
@@ -795,7 +826,8 @@ const WORDING: Wording = Wording(|setting| match setting {
     Setting::Key { name, .. } => format!("`Builder::{name}`"),
 });
 
-/// Weights as tensors of as many rows as there are; [`crate::validate`] judges them.
+/// Weights as tensors. The number of rows follows from the number of elements; [`crate::validate`]
+/// checks the shapes.
 fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics) -> Option<CellWeights> {
     let directions = cell.steps().map(|_| cell.direction().count());
     let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
@@ -823,7 +855,7 @@ fn tensors(cell: &Declared, weights: &[Vec<f32>; 3], problems: &mut Diagnostics)
     Some(CellWeights { w: w?, r: r?, b: biases?, p: None, initial: Vec::new() })
 }
 
-/// The weights of a framework, put in order.
+/// The weights of a framework, reordered for OpenVINO's operation.
 fn converted(
     cell: &Declared,
     framework: Framework,
@@ -879,7 +911,7 @@ fn converted(
     (layers.len() == cell.layer_count()).then(|| Baked { layers, taken, ..Baked::default() })
 }
 
-/// The weights in a file of tensors; makes the cell what the file is for.
+/// The weights in a file of tensors. Sets the cell's attributes from the file.
 #[cfg(feature = "read-safetensors")]
 fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Option<Baked> {
     let found = safetensors::read(file).and_then(|tensors| {
@@ -930,7 +962,7 @@ fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Ba
     Ok(safetensors::apple(tensors, apple::reset_gate(&cell.keys), &selection)?.baked)
 }
 
-/// A path as the value of a directive to cargo, which is one line.
+/// A path as the value of a directive to cargo, without line breaks.
 fn line(path: &Path) -> Result<String, Error> {
     match path.to_str() {
         Some(text) if !text.contains(['\n', '\r']) => Ok(text.to_owned()),

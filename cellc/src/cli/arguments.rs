@@ -52,8 +52,8 @@ Exit status: 0 done; 1 the input was refused or the check failed; 2 the command 
 const RUN_EXAMPLES: &str = "\
 r<k>_in<i>.npy is input i of call k. Inputs are in the order of the model; i and k start at 0.
 r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that the model leaves open come
-from the files. Results are r<k>_out<j>.npy, in their own types. A state with a file starts its call from the
-file; a state without a file continues from call to call.
+from the files. Results are r<k>_out<j>.npy, in their own types. Variables
+and states continue from call to call. A call that has a file for a state starts from the file.
 
 r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file, results are also
 written as r<k>_NAME.npy. --input and --output take the names of the model or of generated code, for a single
@@ -202,8 +202,8 @@ pub(crate) struct ModelArguments {
     /// The shape of an input with open sizes; 'x=1,?,16' leaves the number of steps open
     ///
     /// x=1,100,16 is a whole sequence of 100 steps. 'x=1,?,16' leaves the number of steps open, and so does
-    /// 'x=?,1,16' if steps come first. Generated code then continues from the state of the call before, but
-    /// cellc run starts every call from the initial state.
+    /// 'x=?,1,16' if steps come first. Generated code then continues from the state of the call before.
+    /// cellc run instead computes every call as one sequence, from the initial state.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -337,11 +337,11 @@ pub(crate) struct ModelArguments {
 pub(crate) struct StateArguments {
     /// Keep this state: its input, and the output with its next value [default: all found]
     ///
-    /// cellc finds the states of forward layers that are an input and an output of the model.
+    /// cellc finds the states of forward layers that are both an input and an output of the model.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
-    /// Keep no state that is an input: every input is an argument of every step
+    /// Keep no state that is an input: every input of the model is an argument of every step
     ///
     /// This silences notices about states, and warnings about layers that start every call from the same state.
     /// Variables, and the states of an open number of steps, are kept all the same.

@@ -1,4 +1,4 @@
-//! What is wrong with an input, where, and what to do about it.
+//! Diagnostics: problem, place and remedy.
 
 mod render;
 mod setting;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub use setting::{Setting, Wording};
 pub(crate) use setting::{in_shell, method};
 
-/// The text of an input file, kept so that diagnostics can show it.
+/// The text of an input file, shown by diagnostics.
 #[derive(PartialEq, Eq)]
 pub struct SourceText {
     /// The file, as the user named it.
@@ -25,7 +25,7 @@ impl fmt::Debug for SourceText {
     }
 }
 
-/// Where in the input something was said. The only thing that is known of the way in after the front end.
+/// A place in the input. After the front end, the only trace of the file format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// Nowhere in particular: the command line, a builder call, the file as a whole.
@@ -47,7 +47,7 @@ pub enum Origin {
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The input is compiled as it is; something in it could be meant otherwise.
+    /// The input is compiled; a part of the input may have been meant otherwise.
     Notice,
     /// The input is compiled, but something in it has no effect or may surprise.
     Warning,
@@ -74,7 +74,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Where it was said.
     pub origin: Origin,
-    /// The layer (name, type and id) or key that is concerned.
+    /// The layer (name, type and id) or key with the problem.
     pub layer: Option<String>,
     /// What was found.
     pub found: String,
@@ -82,9 +82,9 @@ pub struct Diagnostic {
     pub valid: Option<String>,
     /// What to do.
     pub help: Option<String>,
-    /// Lines to copy into a shell, shown below the help as they are.
+    /// Lines to copy into a shell, shown unchanged below the help.
     pub lines: Vec<String>,
-    /// Why a file could not be read, where that is the problem.
+    /// The error of the operating system, if a file could not be read.
     pub cause: Option<Cause>,
 }
 
@@ -137,7 +137,7 @@ impl Diagnostic {
         self
     }
 
-    /// Keeps the error of the operating system, whose text `found` has.
+    /// Adds the error of the operating system; `found` contains its text.
     pub fn cause(mut self, error: io::Error) -> Self {
         self.cause = Some(Cause(Arc::new(error)));
         self
@@ -162,7 +162,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// Adds a character, escaped if it would not show as itself.
+/// Adds a character, escaped if it is not printable.
 fn push_visible(out: &mut String, c: char) {
     if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
 }
@@ -182,7 +182,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// All problems of one input, in the order in which they were found.
+/// All problems of one input, in the order of discovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
@@ -193,10 +193,11 @@ impl From<Diagnostic> for Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many are kept; one more says that there were others.
+    /// Upper limit for stored diagnostics. One further entry stands for the rest.
     pub const MOST: usize = 1000;
 
-    /// Adds one that is not there yet. Beyond [`Self::MOST`], one entry at the end stands for the rest.
+    /// Adds a diagnostic unless it is a duplicate. Beyond [`Self::MOST`], one entry at the end
+    /// stands for the rest.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.0.len() < Self::MOST {
             if !self.0.contains(&diagnostic) {
