@@ -1,5 +1,5 @@
-//! Architectures and their instruction sets as data: what a kernel may assume, how it is found out whether a machine has
-//! that, and how the two languages name it.
+//! Targets and instruction sets as tables: assumptions of kernels, detection at run time or by the
+//! compiler, and the spelling in both languages.
 
 mod arm;
 #[cfg(feature = "cli")]
@@ -20,208 +20,231 @@ pub use riscv::{RISCV32, RISCV64, RVV};
 pub use work::{Instructions, Work};
 pub use x86::{AMX, AVX_VNNI, AVX2, AVX512, AVX512_VNNI, X86_64};
 
-/// A target: what every machine of it has, what some have besides, and what code costs there.
+/// A target: the baseline of all its machines, further instruction sets of some machines, and
+/// costs.
 #[derive(Debug)]
 pub struct Arch {
     /// The name on the command line.
     pub name: &'static str,
     /// The name in macros.
     pub key: &'static str,
-    /// What a Rust target begins with whose machines it is for.
+    /// Prefixes of the Rust targets (triples) with the machines of this target.
     pub triples: &'static [&'static str],
-    /// What every machine has that a file is compiled for.
+    /// The instruction set of every machine of the target.
     pub baseline: &'static Isa,
-    /// What else a file holds bodies for, best last. Where one that is chosen when compiling is there, no other of them is.
+    /// Further instruction sets with bodies in a file, best last. A machine with one that the
+    /// compiler chooses has none of the others.
     pub isas: &'static [&'static Isa],
-    /// C: whether the file is written with what gcc and clang add to the language; else it is C11 alone.
+    /// C: true if the file uses extensions of gcc and clang; otherwise plain C11.
     pub c_extensions: bool,
-    /// C: the lines that tell gcc how to compile for it.
+    /// C: pragma lines for gcc.
     pub c_tuning: &'static [&'static str],
-    /// C: flags without which it does not compute float as float, and where.
+    /// C: flags required for f32 arithmetic, and the machines that need them.
     pub c_float_flags: &'static str,
-    /// C: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
+    /// C: the condition under which the file stops with an `#error`, and the remedy. Empty: none.
     pub c_refused: (&'static str, &'static str),
-    /// Rust: where the file must not be compiled, and what to do about it; empty where it can be everywhere.
+    /// Rust: the condition under which the file stops with a `compile_error!`, and the remedy.
+    /// Empty: none.
     pub rust_refused: (&'static str, &'static str),
-    /// C: where the baseline's body must not be compiled, if it is of several lanes; and what to do about it.
+    /// C: the condition under which a baseline of several lanes stops with an `#error`, and the
+    /// remedy.
     pub c_baseline_refused: (&'static str, &'static str),
-    /// C: where loads add a constant to an address for nothing, and compilers that work out addresses of their own must be kept from it; empty: nowhere.
+    /// C: the condition under which loads add a constant offset at no cost, so that compilers must
+    /// not compute addresses separately. Empty: never.
     pub c_rows: &'static str,
-    /// Rust: an attribute of structs whose fields are read as vectors.
+    /// Rust: an attribute of structs with fields that are read as vectors.
     pub rust_struct: &'static str,
-    /// Bytes: weights, states and scratch memory start at multiples of so many.
+    /// Alignment of weights, states and scratch memory, in bytes.
     pub alignment: usize,
-    /// Bytes between what two threads write, so that neither waits for the other.
+    /// Minimum distance in bytes between data written by different threads (avoids false sharing).
     pub apart: usize,
-    /// Elements of the stack that a kernel takes for a tensor at most; what is longer is scratch memory of the state.
+    /// Largest tensor, in elements, that a kernel keeps on the stack. Larger tensors use scratch
+    /// memory in `State`.
     pub own: usize,
-    /// Most elements of a tensor that a model computes: 2^28 (1 GiB of f32) where an operating system
-    /// gives a program more than 4 GiB of addresses, else 2^24.
+    /// Largest computed tensor, in elements: 2^28 (1 GiB of f32) on targets with more than 4 GiB of
+    /// addresses per program, else 2^24.
     pub most_elements: usize,
-    /// Bytes of a line of the cache, which holds the longest vectors.
+    /// Bytes of a cache line; at least the longest vector.
     pub line: usize,
-    /// What code costs there.
+    /// Costs of code, for the plan.
     pub costs: Costs,
-    /// How many instructions code takes, where that has been counted.
+    /// Instruction counts of each kind of work, if measured.
     pub instructions: Option<Instructions>,
-    /// A C compiler for it, and what it takes: what `cellc inspect` measures code with, where it is installed; or none.
+    /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
+    /// compiler is installed. Empty: none.
     pub c_compiler: &'static [&'static str],
-    /// The most instructions that begin in a cycle on its machines; 0 where that differs too much.
+    /// Largest number of instructions per cycle on the target's machines. 0: varies too much.
     pub begin: u64,
 }
 
-/// What code costs, in cycles of one core: what the plan chooses by. Panels are part of how weights are packed, once for all instruction
-/// sets, so what chooses them knows no instruction set.
+/// Costs of code in cycles of one core: the input of the plan. All instruction sets share one
+/// packing of the weights, so the choice of panels does not depend on the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// Bytes of the first level of the cache that a panel may take.
+    /// Bytes of L1 cache that one panel may use.
     pub first_level: usize,
-    /// The fewest and the most bytes of weights of which, in alternating order, the first level holds a good part but not all, if a panel has at most the
-    /// fewest; zeros: none is walked so for its sake.
+    /// Range of weight sizes, in bytes, for which alternating order keeps a part of the weights in
+    /// L1; a panel has at most the lower bound. Zeros: no alternating order for L1.
     pub alternate_near: [usize; 2],
-    /// Bytes of weights from which on they are walked in alternating order for the second level.
+    /// Smallest size of weights, in bytes, that uses alternating order for L2.
     pub alternate_from: usize,
-    /// Bytes of weights of which, in that order, the second level still holds a good part.
+    /// Largest size of weights, in bytes, of which L2 keeps a useful part in alternating order.
     pub partly_near: usize,
-    /// Bytes that a core reads in a cycle from the first level.
+    /// Bytes per cycle from L1 to one core.
     pub first_level_rate: f64,
-    /// Bytes that a core reads in a cycle from the second level, sustained; fewer from beyond.
+    /// Sustained bytes per cycle from L2 to one core. Levels beyond L2 are slower.
     pub second_level_rate: f64,
-    /// Multiply-adds that begin in a cycle, and loads.
+    /// Multiply-adds per cycle; also loads per cycle.
     pub begun: f64,
-    /// Lanes of the multiply-adds that two threads share.
+    /// Lanes of multiply-adds in the cost of two threads.
     pub lanes: f64,
-    /// Cycles until the result of a multiply-add can be added to.
+    /// Latency of a multiply-add in cycles.
     pub latency: f64,
-    /// Cycles of multiply-adds of other rows and vectors that hide the latency of one.
+    /// Cycles of independent multiply-adds that hide the latency of one.
     pub hidden_from: f64,
-    /// Cycles that a convolution takes longer for a vector that lies across two lines of the cache, as multiply-adds wait for it.
+    /// Extra cycles of a convolution for each vector that straddles two cache lines.
     pub crossing: f64,
-    /// The most rows that are computed at once: as many sums as any instruction set has registers for.
+    /// Largest number of rows computed together: the most sums that fit into registers of any
+    /// instruction set.
     pub most_rows: usize,
-    /// Output channels of a convolution whose weights stand side by side, at most: as many as any instruction set holds sums of at once.
+    /// Largest number of output channels with interleaved weights: the most sums that any
+    /// instruction set keeps in registers.
     pub most_channels: usize,
-    /// Lines of sums that a pass holds at most: as many as every instruction set with vectors has registers for.
+    /// Largest number of lines of sums per pass: fits the registers of every instruction set with
+    /// vectors.
     pub most_sums: usize,
-    /// Columns of a panel of which several rows share each weight, at most.
+    /// Widest panel, in columns, for which several rows share each weight.
     pub most_shared: usize,
-    /// Where the reset gate of a GRU stands before the product: bytes of weights for each lane up to which the x terms of the candidate are added up behind the sigmoid of r, while
-    /// a core that looks ahead waits for it. 0: never; on RISC-V and AArch64 this takes up to 1.11 and 1.05 times the instructions, and is not timed.
+    /// For a GRU with the reset gate before the product: largest weight size, in bytes per lane,
+    /// for which the x terms of the candidate are summed after the sigmoid of r, to hide its
+    /// latency on out-of-order cores. 0: never; on RISC-V and AArch64 the order takes up to 1.11
+    /// and 1.05 times the instructions and was not timed.
     pub late_apart: usize,
-    /// Columns of a GRU whose reset gate stands before the product that one panel holds, at most.
+    /// Widest panel, in columns, of a GRU with the reset gate before the product.
     pub most_at_once: usize,
-    /// Cycles that a panel costs beside its rows: its loops begin, and its first weights come from afar.
+    /// Cycles per panel in addition to its rows: loop start and first weights.
     pub panel: f64,
-    /// Cycles that a panel of another size costs besides: code of its own.
+    /// Extra cycles for a panel of a further size, with separate code.
     pub other_panel: f64,
-    /// Cycles of an activation of one line where nothing hides it.
+    /// Cycles of an activation of one line, if no other work hides its latency.
     pub activation: f64,
-    /// The part of the time of a panel's rows that hides activations of the panel before: a core looks only so far ahead.
+    /// Fraction of the time of a panel's rows that hides activations of the panel before (limited
+    /// reorder window).
     pub hidden: f64,
-    /// Cycles that a step on two threads costs besides: handing a half over, waiting for its end, and states on their way from core
-    /// to core.
+    /// Extra cycles of a step on two threads: hand-over, waiting, and states moving between cores.
     pub hand_over: f64,
 }
 
-/// An instruction set that generated code can hold a body for.
+/// An instruction set for bodies of generated code.
 pub struct Isa {
-    /// The name on the command line and in generated code: no other has it.
+    /// The unique name on the command line and in generated code.
     pub name: &'static str,
     /// f32 lanes of a vector register.
     pub lanes: usize,
     /// Vector registers.
     pub registers: usize,
-    /// Registers of what sums of integers are in.
+    /// Registers for integer sums.
     pub integer_registers: usize,
-    /// Rows of weights that one iteration of a loop takes at least.
+    /// Smallest number of weight rows per loop iteration.
     pub rows: usize,
-    /// Vectors of neighbouring weights that one instruction loads at most.
+    /// Largest number of neighbouring weight vectors per load instruction.
     pub loads: usize,
-    /// C: how it does.
+    /// C: the load of several vectors.
     pub c_loads: &'static [CLoads],
-    /// Whether activations are functions that are called, not copied to every place: where code is scarce.
+    /// True if the body calls activations as functions instead of inlining them, to save code.
     pub calls: bool,
-    /// Whether floats are computed in software: C then compares and rounds them by integers.
+    /// True if floating point is computed in software. C then compares and rounds by integer
+    /// operations.
     pub in_software: bool,
-    /// C: whether one call computes an activation of several values, as constants are no part of instructions and each call loads them.
+    /// C: true if one call computes an activation of several values, to share the loads of
+    /// constants.
     pub calls_each: bool,
-    /// Vectors of neighbouring columns that a pass over the rows of weights takes at most, where passes of equal size are a loop; 0: as many
-    /// as there are registers for, and each pass has text of its own.
+    /// Largest number of neighbouring column vectors per pass over the weight rows, with passes of
+    /// equal size in a loop. 0: as many as registers allow, each pass with separate code.
     pub pass: usize,
-    /// How far apart two loads of one instruction are at least in a loop over weights from the second level of the cache, in bytes, as compilers unroll it
-    /// by so many turns; 0: they are neighbours.
+    /// Minimum distance in bytes between two loads of one instruction in a loop over weights from
+    /// L2, due to unrolling by compilers. 0: neighbours.
     pub load_distance: usize,
-    /// Whether it multiplies and adds with one rounding.
+    /// True if multiply-adds are fused (one rounding).
     pub fma: bool,
-    /// How many integers the words have whose products are all that it has besides [`Self::extends`]: a file that multiplies none of
-    /// these holds no body of it. Empty: every file does.
+    /// Widths of the dot products that this instruction set adds to [`Self::extends`]. A file that
+    /// uses none of these widths contains no body. Empty: every file contains a body.
     pub words: &'static [usize],
-    /// The instruction set on which its machines run a file that holds no body of it.
+    /// The instruction set that its machines run if a file contains no body.
     pub extends: Option<&'static Self>,
-    /// Whether bytes of elements have no sign where they multiply bytes of weights.
+    /// True if byte elements are unsigned in products with byte weights.
     pub unsigned_quads: bool,
-    /// Whether it adds the products of all lanes to one sum, so that lanes are neighbours of a row of weights, not columns.
+    /// True if products of all lanes are added to one sum: lanes are neighbours in a weight row,
+    /// not columns.
     pub across: bool,
-    /// What multiplies every lane of weights by one lane of elements.
+    /// The instruction that multiplies every lane of weights by one lane of elements.
     pub by_lane: &'static [ByLane],
-    /// Whether it is elements of 16 bits that multiply bytes of weights, two of a word at a time. One lane only.
+    /// True if 8-bit weights are widened and multiplied by 16-bit activations, two per instruction
+    /// (`SMLAD`). Scalar bodies only.
     pub wide_elements: bool,
-    /// How many rows of elements it multiplies by tiles of as many `TILE_WORDS` and columns of weights, at most; 0: it has no tiles.
+    /// Largest number of element rows per tile; a tile has `TILE_WORDS` words and columns of
+    /// weights. 0: no tiles.
     pub tile_rows: usize,
-    /// The instruction set in whose body it runs, where a file holds that: the two differ only in how that body multiplies and adds, and where
-    /// this one is, that one would be too.
+    /// The instruction set whose body this one shares, if the file contains the body. The two
+    /// differ only in fusing, and a machine with this one has both.
     pub body_of: Option<&'static Isa>,
-    /// How generated code knows that a machine has it.
+    /// Detection of the instruction set by generated code.
     pub detection: Detection,
-    /// Rust's names for its features, comma separated; empty for what the compiler assumes anyway.
+    /// Rust's feature names, comma separated. Empty: the compiler assumes the features.
     pub rust_features: &'static str,
-    /// C's (gcc, clang) names for its features, comma separated; empty for what the compiler assumes anyway.
+    /// Feature names of gcc and clang, comma separated. Empty: the compiler assumes the features.
     pub c_features: &'static str,
-    /// Rust: one fused multiply-add `a * b + c` of f32 scalars by intrinsics or an instruction; empty where there is none.
+    /// Rust: a fused multiply-add `a * b + c` of f32 scalars, by intrinsics or assembly. Empty:
+    /// none.
     pub rust_mul_add: &'static str,
-    /// Rust: the `cfg` under which that compiles, where a file compiles for other machines too; there it computes the same bits in software.
+    /// Rust: the `cfg` of the fused multiply-add, if the file also compiles for other machines.
+    /// Software computes equal bits there.
     pub rust_mul_add_where: &'static str,
-    /// Rust: its vector registers; vectors of other lengths are arrays of lanes.
+    /// Rust: the vector registers. Vectors of other lengths are arrays of lanes.
     pub rust_vectors: &'static [RustVector],
-    /// Rust: functions of its own, each behind a line with its name.
+    /// Rust: helper functions, each after a line with its name.
     pub rust_functions: &'static str,
-    /// C: what the target's compiler is told besides, that it compiles this body; `None`: it has no flags for that. The baseline needs none.
+    /// C: additional compiler flags for this body. `None`: no such flags exist. The baseline needs
+    /// no flags.
     pub c_flags: Option<&'static [&'static str]>,
-    /// C: the header that declares its intrinsics; empty where there are none.
+    /// C: the header file of the intrinsics. Empty: none.
     pub c_header: &'static str,
-    /// C: its vectors, where intrinsics spell them; others are written with operators alone.
+    /// C: vectors that need intrinsics. Other vectors use operators.
     pub c_vectors: &'static [CVector],
-    /// C: functions that those call.
+    /// C: helper functions of the vectors.
     pub c_functions: &'static str,
-    /// C: how it adds products across lanes, if it does.
+    /// C: sums of products across lanes, if available.
     pub c_across: Option<CAcross>,
-    /// Where it makes 0 of subnormal numbers: how that is seen. Files then hold a body of one lane beside it, which makes such a step again.
+    /// Detection of flushed subnormal numbers, if the unit flushes them. The file then contains a
+    /// body of one lane that repeats such steps.
     pub c_flushes: Option<CFlushes>,
-    /// How many instructions code takes, where not as many as on the target.
+    /// Instruction counts, if they differ from those of the target.
     pub instructions: Option<Instructions>,
 }
 
-/// Turns by which loops are unrolled, or a multiple: LLVM unrolls a loop of so many.
+/// Iterations by which loops are unrolled, or a multiple of them: LLVM unrolls loops of this
+/// length.
 pub const TURNS: usize = 8;
 
-/// Words of a row of elements that a tile holds, and words of weights of a column; as many columns.
+/// Words per row of elements in a tile, words of weights per column, and columns.
 pub const TILE_WORDS: usize = 16;
 
-/// How C sees that an instruction set has made 0 of a subnormal number, of an operand or of a result.
+/// C: detection of subnormal operands or results that an instruction set flushed to zero.
 #[derive(Clone, Copy, Debug)]
 pub struct CFlushes {
-    /// Statements before all else.
+    /// Statements before the step.
     pub begin: &'static str,
-    /// Statements behind it.
+    /// Statements after the step.
     pub end: &'static str,
-    /// A condition.
+    /// The condition that is true if a subnormal number was flushed.
     pub flushed: &'static str,
 }
 
-/// What adds the products of words of weights with those of one lane of elements.
+/// A sum of products of weight words and the words of one lane of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByLane {
-    /// How many integers a word has: 2 for [`DotApart`](LaneOp::DotApart), 4 for [`DotQuadsOf`](LaneOp::DotQuadsOf).
+    /// Integers per word: 2 for [`DotApart`](LaneOp::DotApart), 4 for
+    /// [`DotQuadsOf`](LaneOp::DotQuadsOf).
     pub in_word: usize,
     /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the halves of that.
     pub c: &'static str,
@@ -230,7 +253,7 @@ pub struct ByLane {
 }
 
 impl ByLane {
-    /// That which stands for an operation.
+    /// The spelling of `operation`, or `None` if this instruction set has no such instruction.
     pub fn of(all: &'static [Self], operation: LaneOp) -> Option<&'static Self> {
         let in_word = match operation {
             LaneOp::DotApart(_) => 2,
@@ -241,20 +264,21 @@ impl ByLane {
     }
 }
 
-/// A vector register as Rust spells it, by the intrinsics of `core::arch`.
+/// A vector register in Rust, by the intrinsics of `core::arch`.
 #[derive(Clone, Copy, Debug)]
 pub struct RustVector {
     /// f32 lanes.
     pub lanes: usize,
     /// The module of `core::arch`.
     pub processor: &'static str,
-    /// The `cfg` under which the type exists; empty where the body is compiled only there.
+    /// The `cfg` of the type. Empty: the body is compiled only for machines with the type.
     pub condition: &'static str,
     /// The type of f32 lanes.
     pub register: &'static str,
     /// The type of their bits.
     pub integers: &'static str,
-    /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`; those of an earlier list count.
+    /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`. Earlier lists
+    /// take precedence.
     pub operations: &'static [&'static [(&'static str, &'static str)]],
 }
 
@@ -264,7 +288,8 @@ impl RustVector {
         self.operations.iter().copied().flatten().find(|(other, _)| *other == name).map(|(_, text)| *text)
     }
 
-    /// An expression whose intrinsics and types have the path of their module: `use` of `core` has another form in edition 2015.
+    /// An expression with full paths of intrinsics and types: `use` of `core` has another form in
+    /// edition 2015.
     pub fn with_paths(&self, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let (mut out, mut rest) = (String::new(), text);
@@ -286,14 +311,15 @@ impl RustVector {
     }
 }
 
-/// How generated code knows that a machine has an instruction set.
+/// Detection of an instruction set by generated code.
 #[derive(Clone, Copy, Debug)]
 pub enum Detection {
-    /// Every machine has it.
+    /// Every machine of the target has the instruction set.
     Baseline,
-    /// The compiler knows: where that holds, it takes the place of the baseline; where several hold, the last does.
+    /// The compiler decides. If the condition holds, the instruction set replaces the baseline; of
+    /// several, the last.
     Compiling(Condition),
-    /// The processor knows: where the condition holds, it is asked when the program runs.
+    /// The program asks the processor, if the condition holds.
     Running(Condition, Question),
 }
 
@@ -303,7 +329,8 @@ pub fn names_vectors_of(processor: &str) -> bool {
     ALL.iter().flat_map(|isa| isa.rust_vectors).any(|row| row.processor == processor)
 }
 
-/// What a compiler knows of the machine that it compiles for. Where the condition of a language is empty, its compilers do not know.
+/// A condition on the machine for which a compiler compiles. Empty for a language without such a
+/// condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Of the preprocessor.
@@ -312,39 +339,40 @@ pub struct Condition {
     pub rust: &'static str,
 }
 
-/// How a program asks the processor for an instruction set.
+/// The run-time question for an instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// What all instruction sets of the architecture need for theirs.
+    /// The part shared by all instruction sets of the architecture.
     pub processor: &'static Processor,
     /// C: the condition.
     pub c: &'static str,
     /// Rust: the condition.
     pub rust: &'static str,
-    /// Rust: what that calls besides.
+    /// Rust: helper functions of the condition.
     pub rust_functions: &'static str,
 }
 
-/// How a program asks a processor what it has.
+/// Run-time detection of instruction sets.
 #[derive(Debug)]
 pub struct Processor {
-    /// C: the header of what `c` calls.
+    /// C: the header file that `c` needs.
     pub c_header: &'static str,
-    /// C: a function that gives a bit for each instruction set that the machine has. PREFIX is the file's, BASELINE the
-    /// baseline's number, and in place of a line with SETS stand the questions.
+    /// C: a function that returns a bit for each instruction set of the machine. PREFIX is replaced
+    /// by the prefix of the file, BASELINE by the baseline's number, and a line with SETS by the
+    /// questions.
     pub c: &'static str,
-    /// Rust: what the questions call.
+    /// Rust: helper functions of the questions.
     pub rust: &'static str,
 }
 
-/// How C loads several vectors by one instruction.
+/// C: loads of several vectors by one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CLoads {
-    /// How many lanes each has.
+    /// Lanes per vector.
     pub lanes: usize,
-    /// What is loaded.
+    /// The loaded elements.
     pub element: Element,
-    /// How many it loads; `None`: as many as there are.
+    /// Vectors per load. `None`: any number.
     pub count: Option<usize>,
     /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one for each of them, # being its number,
     /// lines with PAIR for each two, # and $ being theirs, one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, HALF that of the last
@@ -354,61 +382,63 @@ pub struct CLoads {
     pub list: &'static str,
 }
 
-/// How assembly adds products of integers across lanes, an instruction each. `weights` and `elements` are pointers that move on, `sumN` is the sum of a column.
+/// Assembly for sums of integer products across lanes, one instruction each. `weights` and
+/// `elements` are post-incremented pointers, `sumN` is the sum of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CAcross {
-    /// A vector of elements is loaded.
+    /// Load of a vector of elements.
     pub elements: &'static str,
-    /// A vector of weights is.
+    /// Load of a vector of weights.
     pub weights: &'static str,
-    /// One whose pairs are bytes is.
+    /// Load of a vector of weights with pairs of bytes.
     pub pairs_of_bytes: &'static str,
-    /// A sum becomes that of their products of bytes.
+    /// Sum of byte products, overwriting.
     pub quads: &'static str,
-    /// Those are added to it.
+    /// Sum of products, accumulating.
     pub add_quads: &'static str,
-    /// A sum becomes that of their products of 16 bits.
+    /// Sum of 16-bit products, overwriting.
     pub pairs: &'static str,
-    /// Those are added to it.
+    /// Sum of products, accumulating.
     pub add_pairs: &'static str,
-    /// A sum becomes 0.
+    /// A sum set to 0.
     pub zero: &'static str,
-    /// Weights of other columns are left out: so many bytes.
+    /// Skip over the weights of other columns, in bytes.
     pub beyond: &'static str,
-    /// A loop of so many turns begins.
+    /// Begin of a loop of a given number of iterations.
     pub begin: &'static str,
-    /// It ends.
+    /// End of the loop.
     pub end: &'static str,
-    /// Four sums become the lanes of a vector, two by two.
+    /// Move of four sums to the lanes of a vector, two by two.
     pub meet: [&'static str; 2],
-    /// The constraint of the pointer to weights whose pairs are bytes.
+    /// The constraint of the pointer to weights with pairs of bytes.
     pub pointer_to_bytes: &'static str,
     /// The constraint of a sum.
     pub sum: &'static str,
-    /// What is overwritten beside the sums.
+    /// Clobbered registers, except the sums.
     pub clobbered: &'static str,
 }
 
-/// How C spells what no operator does on a vector of f32. `{0}`, `{1}`, .. stand for the arguments, PREFIX for what names of the file begin with.
+/// C: operations on a vector of f32 that no operator provides. `{0}`, `{1}`, .. are the arguments,
+/// PREFIX is the prefix of names in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
-    /// How many lanes.
+    /// Lanes.
     pub lanes: usize,
-    /// The lanes at a pointer that is aligned as f32 is; empty: what the language has.
+    /// Load from a pointer with the alignment of f32. Empty: plain C.
     pub load: &'static str,
-    /// The same of memory that nothing writes; empty: as of any other.
+    /// Load from constant memory. Empty: like other loads.
     pub load_constant: &'static str,
-    /// The lanes of as many binary16 at a pointer that is aligned as one of them is.
+    /// Load of binary16 values, converted to f32, from a pointer with the alignment of binary16.
     pub load_f16: &'static str,
-    /// The lanes of as many bytes with a sign.
+    /// Load of signed bytes, converted to f32.
     pub load_i8: &'static str,
-    /// To that pointer, these lanes.
+    /// Store to a pointer.
     pub store: &'static str,
     /// One f32 in every lane.
     pub splat: &'static str,
-    /// `{0} * {1} + {2}`, rounded once; twice where the instruction set does not fuse.
+    /// `{0} * {1} + {2}`, rounded once; rounded twice if the instruction set does not fuse.
     pub mul_add: &'static str,
-    /// The same where the lanes of {1} are all one f32, which stands for it; empty: no other instruction.
+    /// Multiply-add with an f32 scalar as {1}. Empty: no separate instruction.
     pub mul_add_one: &'static str,
     /// `{0} + {1}`; empty, as for the next three: the operator.
     pub add: &'static str,
@@ -422,26 +452,27 @@ pub struct CVector {
     pub max: &'static str,
     /// [`Min`](crate::kernel::LaneOp::Min), NaN and zeros included.
     pub min: &'static str,
-    /// [`MaxMagnitude`](crate::kernel::LaneOp::MaxMagnitude); empty: what the language has.
+    /// [`MaxMagnitude`](crate::kernel::LaneOp::MaxMagnitude). Empty: plain C.
     pub max_magnitude: &'static str,
     /// [`SelectLess`](crate::kernel::LaneOp::SelectLess).
     pub select_less: &'static str,
     /// [`Flush`](crate::kernel::LaneOp::Flush).
     pub flush: &'static str,
-    /// The lanes of as many pairs of bytes with a sign, as 16 bits each; empty: what the language has.
+    /// Load of pairs of signed bytes, widened to 16 bits each. Empty: plain C.
     pub load_i8_pairs: &'static str,
-    /// [`FromSigned`](crate::kernel::LaneOp::FromSigned); empty: what the language has.
+    /// [`FromSigned`](crate::kernel::LaneOp::FromSigned). Empty: plain C.
     pub from_signed: &'static str,
-    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs); empty: what the language has. Where sums have members, the value of each.
+    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs). Empty: plain C. For sums with members, one
+    /// value per member.
     pub dot_pairs: &'static str,
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
     /// the same way.
     pub dot_quads: &'static str,
-    /// The members of a struct, each a vector of the machine, that holds sums of products until they become f32; empty: sums are lanes.
+    /// Members of the struct of integer sums, each a machine vector. Empty: sums are lanes.
     pub sums: &'static str,
 }
 
-/// The body that every machine can run: what the compiler makes of four lanes on its baseline.
+/// The body for every machine: four lanes, compiled for the compiler's baseline.
 pub static GENERIC: Isa = Isa {
     name: "generic",
     lanes: 4,
@@ -481,7 +512,7 @@ pub static GENERIC: Isa = Isa {
     instructions: None,
 };
 
-/// One lane of several loads: Arm's for the FPU.
+/// A load of several single lanes: Arm with FPU.
 const ONE_LANE_LOADS: CLoads = CLoads {
     lanes: 1,
     element: Element::F32,
@@ -499,7 +530,7 @@ PLAIN#endif
     list: "\"=t\"(value#)",
 };
 
-/// One lane of several halves: Arm's for an FPU that converts them, two of a word.
+/// A load of several binary16 lanes, two per word: Arm with an FPU that converts binary16.
 const ONE_LANE_HALVES: CLoads = CLoads {
     lanes: 1,
     element: Element::F16,
@@ -519,7 +550,7 @@ PLAIN#endif
     list: "",
 };
 
-/// One lane of two pairs of bytes, which are a word: Arm's where it multiplies pairs of 16 bits.
+/// A load of a word of two pairs of bytes: Arm with products of 16-bit pairs.
 const ONE_LANE_BYTES: CLoads = CLoads {
     lanes: 1,
     element: Element::I8Pair,
@@ -539,7 +570,7 @@ PLAIN#endif
     list: "",
 };
 
-/// One lane of two words of integers: Arm's with Thumb, where any two registers do.
+/// A load of two words of integers: Arm with Thumb, into any two registers.
 const ONE_LANE_WORDS: CLoads = CLoads {
     lanes: 1,
     element: Element::U32,
@@ -556,7 +587,7 @@ PLAIN#endif
     list: "",
 };
 
-/// One lane with a fused multiply-add: a core with an FPU and without vectors.
+/// One lane with fused multiply-add: cores with an FPU and without vectors.
 pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
     lanes: 1,
@@ -573,7 +604,7 @@ pub static SCALAR_FMA: Isa = Isa {
     ..GENERIC
 };
 
-/// One lane without: a core with a small FPU.
+/// One lane without fused multiply-add: cores with a small FPU.
 pub static SCALAR: Isa = Isa { name: "scalar", fma: false, ..SCALAR_FMA };
 
 /// One lane on a core that computes floats in software.
@@ -588,10 +619,10 @@ pub static SOFT: Isa = Isa {
     ..GENERIC
 };
 
-/// One lane, with nothing that is not in the language.
+/// One lane in plain C or Rust.
 pub static PLAIN: Isa = Isa { name: "plain", rows: 1, loads: 1, c_loads: &[], ..SCALAR };
 
-/// What code costs where vectors have four lanes or so.
+/// Costs of machines with vectors of about four lanes.
 static FOUR_LANES: Costs = Costs {
     alternate_near: [0, 0],
     most_channels: 5,
@@ -602,7 +633,7 @@ static FOUR_LANES: Costs = Costs {
     ..X86_64.costs
 };
 
-/// What targets of one lane have in common: four columns are a unit, for which there is no cache.
+/// The shared part of targets of one lane: groups of four columns, no cache.
 static ONE_LANE: Arch = Arch {
     isas: &[],
     c_tuning: &[],
@@ -627,7 +658,7 @@ static ONE_LANE: Arch = Arch {
     ..X86_64
 };
 
-/// C11 without an extension, for any compiler.
+/// C11 without extensions, for any compiler.
 pub static PORTABLE: Arch = Arch {
     name: "portable",
     key: "portable",
@@ -638,10 +669,10 @@ pub static PORTABLE: Arch = Arch {
     ..ONE_LANE
 };
 
-/// C: where the compiler is one for WebAssembly.
+/// C: the condition for compilers for WebAssembly.
 const WASM: &str = "defined(__wasm__)";
 
-/// WebAssembly, with simd128 or without.
+/// WebAssembly, with or without simd128.
 pub static WASM32: Arch = Arch {
     name: "wasm32",
     key: "wasm32",
@@ -661,8 +692,9 @@ pub static WASM32: Arch = Arch {
     ..X86_64
 };
 
-/// One lane of a file for every machine, where it is not one whose vectors compilers use for four lanes. Arm's of 32 bits make 0 of what is
-/// subnormal. Rust's compilers do not tell what a small core has.
+/// The body of one lane in files for every machine, for machines without suitable vectors of four
+/// lanes. Vectors of 32-bit Arm flush subnormal numbers. Rust's compilers do not describe small
+/// cores.
 static SCALAR_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition {
         c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && !defined(__riscv_vector)",
@@ -673,7 +705,7 @@ static SCALAR_OF_ANY: Isa = Isa {
     ..SCALAR
 };
 
-/// The same where a multiply-add is known to be one instruction.
+/// The body of one lane in files for every machine, with fused multiply-add.
 static SCALAR_FMA_OF_ANY: Isa = Isa {
     body_of: Some(&SCALAR_OF_ANY),
     detection: Detection::Compiling(Condition {
@@ -684,7 +716,7 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
     ..SCALAR_FMA
 };
 
-/// Files for every machine, with bodies of their own for x86-64, for which sizes are chosen.
+/// The target `any`: files for every machine, with further bodies and plan sizes for x86-64.
 pub static ANY: Arch = Arch {
     name: "any",
     key: "any",
@@ -709,10 +741,11 @@ pub static ANY: Arch = Arch {
     ..X86_64
 };
 
-/// Weights that a network has fewer than that is computed in scalars.
+/// Networks with fewer weights are computed in scalars.
 pub const MOST_SCALAR_WEIGHTS: usize = 64;
 
-/// A target for networks that fill no vector: its name, its costs, its compiler, and the one scalar body of [`PORTABLE`].
+/// Creates the target for networks that fill no vector: name, costs and compiler of a target, and
+/// the scalar body of [`PORTABLE`].
 macro_rules! scalar_form {
     ($arch:expr) => {
         Arch {
@@ -728,7 +761,7 @@ macro_rules! scalar_form {
     };
 }
 
-/// The scalar form of every target.
+/// The scalar form of each target.
 static SCALAR_FORMS: [Arch; 14] = [
     scalar_form!(ANY),
     scalar_form!(X86_64),
@@ -764,7 +797,7 @@ pub static TARGETS: [&Arch; 14] = [
     &PORTABLE,
 ];
 
-/// Every instruction set beside which a target has others, best last.
+/// Every instruction set that targets add to a baseline, best last.
 pub static ALL: [&Isa; 13] = [
     &GENERIC,
     &NEON_OF_ANY,
@@ -781,11 +814,11 @@ pub static ALL: [&Isa; 13] = [
     &AMX,
 ];
 
-/// C: where operators on vectors of four lanes are instructions.
+/// C: the condition under which operators on vectors of four lanes are instructions.
 #[cfg(feature = "builder")]
 pub(crate) const C_FOUR_LANES: &str = "defined(__SSE2__) || defined(__ARM_NEON)";
 
-/// C: tells the processor that a loop waits.
+/// C: the hint to the processor that a loop waits.
 #[cfg(feature = "builder")]
 pub(crate) const C_PAUSE: &str = "\
 #if defined(__x86_64__) || defined(__i386__)
@@ -801,14 +834,14 @@ impl Arch {
         SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
     }
 
-    /// How many instructions code of an instruction set takes, where that has been counted on the target.
+    /// Instruction counts of an instruction set on the target, if measured.
     pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
         let own = self.instructions.as_ref()?;
         Some(isa.instructions.as_ref().unwrap_or(own))
     }
 }
 
-/// Architectures are few and static: each is equal to itself alone.
+/// Targets are static tables and compared by address.
 impl PartialEq for Arch {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -821,7 +854,7 @@ impl Default for &'static Arch {
     }
 }
 
-/// The loops of the floor of an instruction set; `None` where this machine lacks it.
+/// The loops of the floor of an instruction set. `None` if this machine lacks the instruction set.
 #[cfg(feature = "cli")]
 pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
     #[cfg(target_arch = "x86_64")]
@@ -832,7 +865,7 @@ pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
 
 #[cfg(feature = "builder")]
 impl CLoads {
-    /// The body for so many vectors.
+    /// The body for `count` vectors.
     pub(crate) fn text(&self, count: usize) -> String {
         let each = |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
         let mut all = String::new();
@@ -861,29 +894,29 @@ impl CLoads {
 }
 
 impl Arch {
-    /// The target of that name.
+    /// The target with this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
         TARGETS.into_iter().find(|arch| arch.name == name)
     }
 
-    /// The target of a Rust target, as cargo tells build scripts in `TARGET`; `any` where none is for it alone.
+    /// The target for a Rust target triple, such as cargo's `TARGET`. `any` if no target is
+    /// specific to the triple.
     pub fn of_triple(triple: &str) -> &'static Self {
         let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()
     }
 
-    /// True if files of the target may run on that processor: `x86_64`, as Rust calls it.
+    /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.
     pub fn may_be(&self, processor: &str) -> bool {
         self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
     }
 
-    /// Rust: a condition that holds wherever the file is compiled; empty where it can be everywhere.
+    /// Rust: the condition under which the file may be compiled. Empty: always.
     pub fn rust_held(&self) -> &'static str {
         self.rust_refused.0.strip_prefix("not(").and_then(|held| held.strip_suffix(')')).unwrap_or_default()
     }
 
-    /// Vectors of an instruction set that a line of the cache holds; 1 where it holds not even one or where registers do not hold a line of
-    /// several sums, and at most 4: on a core of one lane no line counts.
+    /// Vectors per cache line, from 1 to 4. 1 if registers do not hold a line for several sums.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
         let most = if isa.registers < GENERIC.registers { 1 } else { 4 };
         (self.line / 4 / isa.lanes).clamp(1, most)
@@ -891,17 +924,18 @@ impl Arch {
 }
 
 impl Isa {
-    /// The instruction set of that name.
+    /// The instruction set with this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
         ALL.into_iter().find(|isa| isa.name == name)
     }
 
-    /// Those on which its machines run files that hold no body of it, the best first.
+    /// The instruction sets that machines of this one run if a file contains no body of this one,
+    /// best first.
     pub fn extended(&self) -> impl Iterator<Item = &'static Self> {
         std::iter::successors(self.extends, |isa| isa.extends)
     }
 
-    /// Where its body is compiled; `None`: wherever none takes its place.
+    /// The condition under which the body is compiled. `None`: if no other body replaces it.
     pub(crate) fn condition(&self) -> Option<Condition> {
         match self.detection {
             Detection::Baseline => None,
@@ -909,7 +943,7 @@ impl Isa {
         }
     }
 
-    /// How a program asks for it, if it does.
+    /// The run-time question for the instruction set, if a program asks the processor.
     pub(crate) fn question(&self) -> Option<Question> {
         match self.detection {
             Detection::Running(_, question) => Some(question),
@@ -917,7 +951,7 @@ impl Isa {
         }
     }
 
-    /// Whether the compiler chooses its body.
+    /// True if the compiler chooses the body.
     pub(crate) fn is_chosen_when_compiling(&self) -> bool {
         matches!(self.detection, Detection::Compiling(_))
     }

@@ -38,7 +38,7 @@ pub struct WindowId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Var(pub usize);
 
-/// What a buffer is for.
+/// The role of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// The i-th Parameter of the model, read only.
@@ -47,26 +47,28 @@ pub enum Role {
     Result(usize),
     /// Packed weights, read only: baked in, or packed at run time.
     Weights,
-    /// The i-th constant of the model, read only, as it stands in the input.
+    /// The i-th constant of the model, read only, with the elements of the input.
     Constant(usize),
     /// The i-th variable of the model: read, and written at the end of a step.
     Variable(usize),
-    /// Integers known when compiling, those of [`Program::tables`].
+    /// Compile-time integers, from [`Program::tables`].
     Table,
-    /// One u32 that is 0 and 1 in turn, step after step: in which order large weights are walked. No result depends on it.
+    /// One u32, 0 and 1 in alternating steps: the direction in which large weights are read.
+    /// Results do not depend on the direction.
     Backwards,
-    /// Between kernels, or inside one; contents undefined at the start of a step.
+    /// Scratch memory between kernels or inside one kernel. Contents are undefined at the start of
+    /// a step.
     Scratch,
-    /// Elements of another buffer from the `at`-th on: what one of two kernels that run at the same time writes of it.
+    /// Elements of another buffer from `at`: the part written by one of two concurrent kernels.
     Part {
-        /// A result, a variable or scratch between kernels.
+        /// The other buffer: a result, a variable or scratch memory between kernels.
         of: BufferId,
         /// The first element.
         at: usize,
     },
 }
 
-/// What a buffer's elements are.
+/// The element type of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Element {
     /// IEEE 754 binary32.
@@ -80,11 +82,12 @@ pub enum Element {
     Bool,
     /// Tables and [`Role::Backwards`] only, read by [`Expr::Length`] only.
     U32,
-    /// IEEE 754 binary16, finite: weights only, which [`Expr::Load`] gives as f32.
+    /// IEEE 754 binary16, finite. Weights only; [`Expr::Load`] converts to f32.
     F16,
     /// Two's complement: as F16.
     I8,
-    /// Two of 8 bits in two's complement: weights only, which [`Expr::Load`] gives as 16 bits each, in the low and the high half of the bits.
+    /// Pairs of signed 8-bit integers. Weights only; [`Expr::Load`] widens to 16 bits each, in the
+    /// low and the high half of the bits.
     I8Pair,
 }
 
@@ -114,7 +117,7 @@ impl Display for Element {
 }
 
 impl Element {
-    /// How many bytes one takes.
+    /// Bytes per element.
     pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::Bool => 1,
@@ -124,51 +127,58 @@ impl Element {
         }
     }
 
-    /// Whether [`Expr::Load`] reads it.
+    /// True if [`Expr::Load`] reads this element type.
     pub fn is_loaded(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::I8 | Self::I8Pair)
     }
 }
 
 impl Buffer {
-    /// How many bytes it takes.
+    /// Bytes of the buffer.
     pub fn bytes(&self) -> usize {
         self.len * self.element.size()
     }
 }
 
-/// What a [`Copied`] makes of a line, that is of what its innermost loop reads: one unit's row of a matrix.
+/// The encoding of a line by a [`Copied`]. A line is read by the innermost loop: one unit's row of
+/// a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
-    /// The elements as they are.
+    /// Unchanged elements.
     #[default]
     F32,
-    /// Each rounded to binary16, in a buffer of [`Element::F16`].
+    /// Elements rounded to binary16, in a buffer of [`Element::F16`].
     F16,
-    /// Elements 2k and 2k + 1 in the bits of the k-th f32, which is about the former; its low 16 bits are, as the high
-    /// ones of another, about the latter. The last of an odd number stays as it is.
+    /// Elements 2k and 2k + 1 in the bits of the k-th f32. The f32 approximates element 2k; its low
+    /// 16 bits, as the high bits of an f32, approximate element 2k + 1. The last of an odd number
+    /// of elements is unchanged.
     Bf16Pair,
-    /// Each a whole number from -127 to 127, in a buffer of [`Element::I8`]; the line's scale times that is about it.
+    /// Integers from -127 to 127, in a buffer of [`Element::I8`]. The line's scale times the
+    /// integer approximates the element.
     Int8,
-    /// That scale: one f32.
+    /// The scale of a line: one f32.
     Int8Scale,
-    /// Whole numbers as for `Int8`, two in each element of a buffer of [`Element::I8Pair`]: of n elements those in front of the middle, and in the
-    /// upper half those behind it; an odd number is followed by 0.
+    /// Integers as for `Int8`, two per element of a buffer of [`Element::I8Pair`]: the first half
+    /// of the line in the lower halves, the second half in the upper halves. 0 follows an odd
+    /// number of elements.
     Int8Pair,
-    /// The same in 16 bits each of an f32's bits.
+    /// Pairs as for `Int8Pair`, 16 bits each, in the bits of an f32.
     Int8Wide,
-    /// Whole numbers as for `Int8`, four in the bits of each f32: a quarter of the line in each of its bytes, followed by 0.
+    /// Integers as for `Int8`, four in the bits of each f32: one quarter of the line per byte,
+    /// padded with 0.
     Int8Quad,
-    /// What the sums of such a line begin at where the elements that it multiplies are 128 more than they stand for: the bits of one f32.
+    /// The zero-point correction of a line's sums, for activations stored with an offset of 128:
+    /// the bits of one f32.
     Int8Start,
-    /// Whole numbers of 16 bits, two in the bits of each f32, as for `Int8Pair`. The line's scale times each is about the element.
+    /// 16-bit integers, two in the bits of each f32, as for `Int8Pair`. The line's scale times the
+    /// integer approximates the element.
     Int16Pair,
-    /// That scale: one f32.
+    /// The scale of a line: one f32.
     Int16Scale,
 }
 
 impl Encoding {
-    /// How many elements are written for a line of so many.
+    /// Elements written for a line of `line` elements.
     pub fn len(self, line: usize) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::Int8 => line,
@@ -178,7 +188,7 @@ impl Encoding {
         }
     }
 
-    /// What is written.
+    /// The element type of the encoded line.
     pub fn element(self) -> Element {
         match self {
             Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int8Quad | Self::Int16Pair => Element::F32,
@@ -193,11 +203,11 @@ impl Encoding {
 /// A block of elements of fixed length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// What to call it; made unique and legal by the emitter.
+    /// The proposed name; the emitter makes it unique and legal.
     pub name: String,
-    /// What it is for.
+    /// The role.
     pub role: Role,
-    /// What its elements are.
+    /// The element type.
     pub element: Element,
     /// Elements.
     pub len: usize,
@@ -206,48 +216,50 @@ pub struct Buffer {
 /// Where a window or an access starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The block that is looked into.
+    /// The buffer or window.
     pub base: Base,
     /// First element.
     pub offset: usize,
 }
 
-/// Something with a fixed number of elements that can be looked into.
+/// A buffer or a window: memory with a fixed number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
     /// A whole buffer.
     Buffer(BufferId),
-    /// What the loop around looks at in this turn.
+    /// A window of an enclosing loop.
     Window(WindowId),
 }
 
-/// How one loop moves one window: in turn `k` it covers `len` elements of `of.base` from `of.offset + k * step`.
+/// The movement of a window in a loop. In iteration `k` the window covers `len` elements of
+/// `of.base` from `of.offset + k * step`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walk {
     /// The window, bound inside the loop.
     pub window: WindowId,
-    /// What to call it.
+    /// The proposed name.
     pub name: String,
-    /// Where turn 0 starts.
+    /// The start of iteration 0.
     pub of: Place,
-    /// Elements a turn.
+    /// Elements per iteration.
     pub len: usize,
-    /// Elements between the window of one turn and that of the next: `len` but where windows overlap or leave something out.
+    /// Elements between the windows of successive iterations. Differs from `len` if windows overlap
+    /// or have gaps.
     pub step: usize,
-    /// Whether the body stores into it.
+    /// True if the body stores into the window.
     pub written: bool,
-    /// Whether it starts with the last window and moves towards the first.
+    /// True if the loop runs from the last window to the first.
     pub reverse: bool,
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stmt {
-    /// Gives a value a name. `mutable` values may be changed by [`Stmt::Set`].
+    /// Binds a name to a value. [`Stmt::Set`] may change `mutable` values.
     Let {
         /// The name.
         var: Var,
-        /// Whether it is an accumulator.
+        /// True for an accumulator.
         mutable: bool,
         /// The value.
         value: Expr,
@@ -259,7 +271,8 @@ pub enum Stmt {
         /// The new value, of the same type.
         value: Expr,
     },
-    /// Writes the lanes of a f32 value to consecutive elements; a whole number to one element of a result of integers.
+    /// Writes the lanes of an f32 value to consecutive elements, or an integer to one element of an
+    /// integer result.
     Store {
         /// The first element.
         to: Place,
@@ -268,81 +281,86 @@ pub enum Stmt {
     },
     /// Runs the body `count` times.
     For {
-        /// How often.
+        /// The number of iterations.
         count: usize,
-        /// The number of the turn, from 0: u32, one lane.
+        /// The iteration, from 0: u32, one lane.
         turn: Option<Var>,
-        /// A u32 of one lane: where it is 1, every window starts with the last place and moves towards the first.
+        /// A u32 of one lane. 1: every window starts at the last place and moves towards the first.
         backwards: Option<Var>,
-        /// The windows that move; there may be none.
+        /// The moving windows; may be empty.
         walks: Vec<Walk>,
-        /// What is done.
+        /// The body.
         body: Vec<Stmt>,
     },
     /// Runs the body once, with one of `count` places in the window.
     Pick {
-        /// Which, from 0: u32, one lane. Beyond the last, the last.
+        /// The place, from 0: u32, one lane. Larger values select the last place.
         at: Expr,
-        /// How many places there are.
+        /// The number of places.
         count: usize,
-        /// How the window would move through them; it is read only.
+        /// The movement of the window over the places; read only.
         walk: Walk,
-        /// What is done.
+        /// The body.
         body: Vec<Stmt>,
     },
     /// Runs one of two blocks.
     If {
-        /// The first is taken where the first value is below the second: u32, one lane.
+        /// Condition: the first value is below the second (u32, one lane).
         less: (Expr, Expr),
-        /// Where it is.
+        /// The block if the condition holds.
         then: Vec<Stmt>,
-        /// Where it is not; may be empty.
+        /// The block if the condition does not hold; may be empty.
         otherwise: Vec<Stmt>,
     },
-    /// Leaves the loop whose body it ends, unless the first value is below the second: u32, one lane.
+    /// Last statement of a loop's body. Leaves the loop unless the first value is below the second
+    /// (u32, one lane).
     LeaveUnless {
         /// The two values.
         less: (Expr, Expr),
     },
     /// Copies elements of f32 in another order.
     Copy(Copied),
-    /// Sums of products of integers, of many rows and columns: where an instruction set has [tiles](crate::arch::Isa::tile_rows), or adds products
-    /// [across](crate::arch::Isa::across) lanes.
+    /// Sums of integer products over many rows and columns, for instruction sets with
+    /// [tiles](crate::arch::Isa::tile_rows) or with sums [across](crate::arch::Isa::across) lanes.
     Tiles(Tiles),
-    /// A line for the reader.
+    /// A comment line.
     Comment(String),
 }
 
-/// A strided copy, or one that is added to what is there.
+/// A strided copy, or a strided addition to the destination.
 ///
-/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all `i_d < extent_d`, offsets being
-/// those of the places, or `+=`. Where lines are encoded, the innermost loop writes [`Encoding::len`] elements.
+/// `to[to_offset + sum i_d * to_stride_d] = from[from_offset + sum i_d * from_stride_d]` for all
+/// `i_d < extent_d`, or `+=`, with the offsets of the places. With an encoding, the innermost loop
+/// writes [`Encoding::len`] elements.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Copied {
-    /// The first element that is read.
+    /// The first element to read.
     pub from: Place,
-    /// The first element that is written.
+    /// The first element to write.
     pub to: Place,
     /// The loops, outermost first.
     pub dims: Vec<CopiedDim>,
-    /// Whether it adds to what an earlier one has written there: in packing only.
+    /// True to add to the destination. Packing only.
     pub add: bool,
-    /// What becomes of each line: in packing only.
+    /// The encoding of each line. Packing only.
     pub encoding: Encoding,
-    /// How many elements of an encoded line are neighbours. The stride of the innermost loop is that between such groups.
+    /// Neighbouring elements of an encoded line. The stride of the innermost loop is the distance
+    /// between groups of neighbours.
     pub abreast: usize,
-    /// Whether the halves of every four words side by side are apart: the first ones of all four words, then the second ones. Such words are
-    /// those at a multiple of four from the start of the buffer on.
+    /// True if the halves of four neighbouring words are interleaved: first the low halves of all
+    /// four words, then the high halves. Groups of four words start at multiples of four of the
+    /// buffer.
     pub apart: bool,
-    /// How many words an encoded line of weights that are known becomes, where each holds two elements, and that are not half as many words as elements: the second
-    /// element of a word is so many behind the first, or 0 where there is none.
+    /// Words of an encoded line of compile-time weights with two elements per word, if not half the
+    /// number of elements: the second element of a word is `words` elements after the first, or 0.
     pub words: Option<usize>,
 }
 
-/// Sums of products of integers, which are what is stored: the bits of a f32 each.
+/// Sums of products of integers; operands are stored in the bits of f32 elements.
 ///
-/// `to[row * pitch + panel * columns + column]` becomes what [`LaneOp::DotQuads`], or [`LaneOp::DotPairs`], adds of `elements[row * words + k]` and
-/// `weights[panel * stride + k / abreast * step + column * abreast + k % abreast]` for all `k`.
+/// `to[row * pitch + panel * columns + column]` becomes the sum over `k` of [`LaneOp::DotQuads`] or
+/// [`LaneOp::DotPairs`] of `elements[row * words + k]` and `weights[panel * stride + k / abreast *
+/// step + column * abreast + k % abreast]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tiles {
     /// The first row's first word.
@@ -353,15 +371,15 @@ pub struct Tiles {
     pub to: Place,
     /// Rows of elements.
     pub rows: usize,
-    /// Words of a row of elements, and of a column of weights.
+    /// Words per row of elements and per column of weights.
     pub words: usize,
-    /// Elements of a word: 4 or 2.
+    /// Elements per word: 4 or 2.
     pub in_word: usize,
-    /// How many words of a column of weights are neighbours.
+    /// Interleave factor: neighbouring words of a column of weights.
     pub abreast: usize,
-    /// Elements between them and the next ones.
+    /// Elements between groups of neighbouring words.
     pub step: usize,
-    /// Columns of a panel: those of all its sums.
+    /// Columns of a panel, over all its sums.
     pub columns: usize,
     /// Panels.
     pub panels: usize,
@@ -374,9 +392,9 @@ pub struct Tiles {
 /// One loop of a [`Copied`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopiedDim {
-    /// How often.
+    /// The number of iterations.
     pub extent: usize,
-    /// Elements between reads; backwards where negative, the same element again where 0.
+    /// Elements between reads. Negative: backwards; 0: one element repeatedly.
     pub from_stride: isize,
     /// Elements between writes.
     pub to_stride: usize,
@@ -385,13 +403,13 @@ pub struct CopiedDim {
 /// The type of a value: all lanes alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type {
-    /// What a lane holds.
+    /// The type of a lane.
     pub scalar: Scalar,
-    /// How many lanes: 1, 2, 4, 8, 16 ...
+    /// The number of lanes: 1, 2, 4, 8, 16, ...
     pub lanes: usize,
 }
 
-/// What a lane holds.
+/// The type of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scalar {
     /// IEEE 754 binary32, round to nearest even.
@@ -413,15 +431,15 @@ pub enum LaneOp {
     Div,
     /// f32: a * b + c, rounded once
     MulAdd,
-    /// f32: if a > b then a else b (b where either is NaN, and for two zeros)
+    /// f32: if a > b then a else b (b for a NaN operand, and for two zeros)
     Max,
-    /// f32: if a < b then a else b (b where either is NaN, and for two zeros)
+    /// f32: if a < b then a else b (b for a NaN operand, and for two zeros)
     Min,
-    /// f32: |a| or b, whose bits are the greater number, so that NaN is greater than infinity; b has no sign
+    /// f32: the larger of |a| and b, compared by their bits, with NaN above infinity; b has no sign
     MaxMagnitude,
     /// f32, f32, f32, f32: if a < b then c else d
     SelectLess,
-    /// f32: +0 if |a| < [`FLUSH_BELOW`] else a (a where it is NaN)
+    /// f32: +0 if |a| < [`FLUSH_BELOW`] else a (a NaN stays)
     Flush,
     /// f32 -> u32: the bits
     ToBits,
@@ -429,20 +447,21 @@ pub enum LaneOp {
     FromBits,
     /// u32 -> f32: the number in two's complement, rounded once
     FromSigned,
-    /// u32: c + the products of the two halves of a with those of b, 16 bits each in two's complement, wrapping
+    /// u32: c + the products of the two signed 16-bit halves of a and b, wrapping
     DotPairs,
-    /// u32: c + the products of the four bytes of a with those of b, in two's complement, wrapping
+    /// u32: c + the products of the four signed bytes of a and b, wrapping
     DotQuads,
-    /// u32: the same, the bytes of b without a sign
+    /// u32: `DotQuads` with unsigned bytes of b
     DotUnsignedQuads,
-    /// u32: c + the products of two halves of a with those of one lane of b, in two's complement, wrapping. Of n lanes the halves of lane k are the
-    /// k-th and the n + k-th of all halves: see [`Copied::apart`]
+    /// u32: c + the products of two signed halves of a with the halves of one lane of b, wrapping.
+    /// The halves are interleaved ([`Copied::apart`]): of n lanes, lane k has the k-th and the (n +
+    /// k)-th half
     DotApart(usize),
-    /// u32: what `DotQuads` adds where each lane of b is this one
+    /// u32: `DotQuads` with one lane of b for all lanes
     DotQuadsOf(usize),
-    /// u32: c + the products of the bytes 0 and 2 of a with the halves of b, in two's complement, wrapping
+    /// u32: c + the products of the signed bytes 0 and 2 of a with the signed halves of b, wrapping
     DotEvenBytes,
-    /// u32: the same with the bytes 1 and 3 of a
+    /// u32: c + the products of the signed bytes 1 and 3 of a with the signed halves of b, wrapping
     DotOddBytes,
     /// u32: a + b, wrapping
     WrappingAdd,
@@ -461,7 +480,7 @@ pub enum LaneOp {
 }
 
 impl LaneOp {
-    /// What stands between its operands.
+    /// The infix operator.
     pub fn sign(self) -> Option<&'static str> {
         Some(match self {
             Self::Add | Self::WrappingAdd => "+",
@@ -494,14 +513,15 @@ impl LaneOp {
         })
     }
 
-    /// Whether it adds products of integers to a sum.
+    /// True if the operation adds products of integers to a sum.
     pub fn is_dot(self) -> bool {
         use LaneOp as O;
         matches!(self, O::DotPairs | O::DotQuads | O::DotUnsignedQuads | O::DotEvenBytes | O::DotOddBytes)
             || self.lane().is_some()
     }
 
-    /// The lane of its second operand that multiplies every lane of the first, if one does.
+    /// The lane of the second operand that multiplies every lane of the first. `None`: each lane
+    /// multiplies its own.
     pub fn lane(self) -> Option<usize> {
         match self {
             Self::DotApart(lane) | Self::DotQuadsOf(lane) => Some(lane),
@@ -509,7 +529,7 @@ impl LaneOp {
         }
     }
 
-    /// What a lane of the result holds.
+    /// The type of a lane of the result.
     pub fn result(self) -> Scalar {
         match self {
             Self::Add | Self::Sub | Self::Mul | Self::Div | Self::MulAdd | Self::Max | Self::Min => Scalar::F32,
@@ -530,14 +550,14 @@ pub enum Expr {
     Load {
         /// The first element.
         from: Place,
-        /// How many.
+        /// The number of elements.
         lanes: usize,
     },
     /// One element in every lane.
     Splat {
         /// The element.
         from: Place,
-        /// How many lanes.
+        /// The number of lanes.
         lanes: usize,
     },
     /// A constant in every lane, given by its bits.
@@ -547,11 +567,11 @@ pub enum Expr {
         /// The type.
         ty: Type,
     },
-    /// An integer of a buffer that does not hold f32, less `least`, as u32 in one lane: below 0 as 0, above `most` as `most`.
+    /// An element of an integer buffer minus `least`, clamped to 0..=`most`, as u32 in one lane.
     Length {
         /// The element.
         from: Place,
-        /// What is subtracted: 0 for lengths.
+        /// The subtrahend; 0 for lengths.
         least: i32,
         /// The largest value.
         most: usize,
@@ -567,24 +587,25 @@ pub enum Expr {
 /// A named value of a kernel or function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Local {
-    /// What to call it.
+    /// The proposed name.
     pub name: String,
     /// Its type.
     pub ty: Type,
 }
 
-/// A scalar function from f32 to f32, without memory: an activation, symbolic until a pass spells it out in arithmetic.
+/// A scalar function from f32 to f32, without memory: an activation. Symbolic until a pass expands
+/// it to arithmetic.
 ///
-/// Kernels apply it to every lane; its own locals have one lane.
+/// Kernels apply the function to every lane; its locals have one lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// What to call it: the activation's name.
+    /// The activation's name.
     pub name: String,
-    /// What it computes and how exactly, for the reader.
+    /// Formula and accuracy, for the comment in generated code.
     pub doc: Vec<String>,
-    /// Its locals; the first [`Self::params`] are its arguments.
+    /// The locals; the first [`Self::params`] are the arguments.
     pub locals: Vec<Local>,
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub params: usize,
     /// `Let` and `Comment` only; empty while symbolic.
     pub body: Vec<Stmt>,
@@ -593,7 +614,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// How many operations it takes.
+    /// The number of operations.
     pub fn operations(&self) -> usize {
         fn of(expr: &Expr) -> usize {
             match expr {
@@ -610,41 +631,43 @@ impl Function {
 /// One piece of the work of a step: the cell of one layer, a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
-    /// What to call it.
+    /// The proposed name.
     pub name: String,
-    /// What it computes, for the reader.
+    /// The purpose, for the comment in generated code.
     pub doc: Vec<String>,
-    /// The buffers it uses that outlive it, in the order of its arguments; `true` where it writes.
+    /// The kernel's buffer arguments in order; `true` for written buffers.
     pub params: Vec<(BufferId, bool)>,
-    /// The buffers that it alone uses.
+    /// The kernel's private scratch buffers.
     pub scratch: Vec<BufferId>,
-    /// Its values.
+    /// The kernel's values.
     pub locals: Vec<Local>,
-    /// Of these the vectors to which loops add some terms of a gate each, where no other gate has sums and all are added up later.
+    /// Partial sums of a single gate: vectors in `locals` that loops add terms to and that are
+    /// summed at the end.
     pub chains: Vec<Var>,
-    /// Of its values the vectors to which loops add terms while something else is waited for.
+    /// Deferred sums: vectors in `locals` that loops add terms to, to hide latency.
     pub meanwhile: Vec<Var>,
-    /// Of the buffers that it alone uses those that are stored as vectors and then read element by element.
+    /// Private buffers that are stored as vectors and read element by element.
     pub elements: Vec<BufferId>,
     /// Windows whose loads LLVM must not merge with overlapping loads from other windows.
     pub unrelated: Vec<WindowId>,
-    /// Of its loops, by the window of their first walk, those that a compiler is to unroll by so many turns.
+    /// Unroll factors for compilers, by the window of a loop's first walk.
     pub unrolled_by: Vec<(WindowId, usize)>,
-    /// Of its loops, by the window of their first walk, those whose turns take some columns of a panel each.
+    /// Loops over column groups of a panel, by the window of their first walk.
     pub passes: Vec<WindowId>,
-    /// What it does.
+    /// The statements.
     pub body: Vec<Stmt>,
-    /// Whether its loops are to be written out, turn by turn.
+    /// True if all loops are unrolled completely.
     pub unroll: bool,
-    /// Whether it may run at the same time as the kernel before it, on another thread.
+    /// True if the kernel may run concurrently with the kernel before it.
     pub concurrent: bool,
-    /// Which operations of the model its statements are, by their place among all of them: for reports.
+    /// The operations of the model that the statements compute, by index; for reports.
     pub nodes: Vec<usize>,
 }
 
 impl Kernel {
-    /// What a loop adds rows of weights to, if it does nothing else: each turn reads one row and one element, which multiplies the columns of every sum. The
-    /// sums, their lanes, where the columns of the first one stand in a row, and how far the next one's are behind.
+    /// The sums of a loop that only adds rows of weights: each iteration reads one row and one
+    /// element, and the element multiplies the columns of every sum. Returns the sums, their lanes,
+    /// the offset of the first sum's columns in a row, and the distance to the next sum's columns.
     pub fn row_sums(&self, walks: &[Walk], body: &[Stmt]) -> Option<(Vec<Var>, usize, usize, usize)> {
         let [rows, elements] = walks else { return None };
         let [Stmt::Let { var: element, value: Expr::Splat { from, lanes }, .. }, sums @ ..] = body else { return None };
@@ -668,41 +691,43 @@ impl Kernel {
     }
 }
 
-/// One step of a model: the memory that it works on, and what it does there on each instruction set.
+/// One step of a model: the memory, and one body per instruction set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// Bytes: every buffer starts at a multiple of so many.
+    /// Alignment of every buffer, in bytes.
     pub alignment: usize,
-    /// The memory that all bodies share: whatever is neither scratch nor a part of another buffer.
+    /// The memory shared by all bodies: all buffers except scratch memory and parts of other
+    /// buffers.
     pub buffers: Vec<Buffer>,
-    /// Fills the weights buffers by copies alone; whatever none of them writes is zero.
+    /// Fills the weight buffers by copies. Elements without a copy are zero.
     pub packing: Kernel,
-    /// Parameters whose elements go through [`LaneOp::Flush`] before the first kernel.
+    /// Parameters that [`LaneOp::Flush`] processes before the first kernel.
     pub flushed_before: Vec<BufferId>,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
-    /// By instruction set.
+    /// The bodies, one per instruction set.
     pub bodies: Vec<Body>,
 }
 
-/// What a step does on one instruction set.
+/// A step on one instruction set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Its own memory: scratch, and parts of other buffers. The first one has the number after the program's last.
+    /// The body's private memory: scratch, and parts of other buffers. Numbers continue those of
+    /// the program's buffers.
     pub scratch: Vec<Buffer>,
     /// The activations, once expanded.
     pub functions: Vec<Function>,
-    /// What a step does, in order.
+    /// The kernels in order.
     pub kernels: Vec<Kernel>,
-    /// Where the scratch buffers that more than one kernel uses stand in one block: their first elements, aligned.
-    /// Those whose contents are not wanted at the same time may share a place; those of one kernel never do. In the order
-    /// of the buffers.
+    /// Aligned offsets, in the block, of scratch buffers used by more than one kernel, in the order
+    /// of the buffers. Buffers with disjoint lifetimes may share memory; buffers of one kernel
+    /// never do.
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
 }
 
-/// A reference to one of a program's bodies, which knows the program's memory too.
+/// A reference to a body of a program, with access to the program's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyRef<'p> {
     /// The program.
@@ -720,7 +745,7 @@ impl Deref for BodyRef<'_> {
 }
 
 impl Role {
-    /// What it is for, whichever of the model's tensors it is.
+    /// The role without the index of the tensor.
     pub fn kind(self) -> Self {
         match self {
             Self::Parameter(_) => Self::Parameter(0),
@@ -739,12 +764,12 @@ impl Program {
         (self.alignment / 4).max(1)
     }
 
-    /// The shared buffer of that name.
+    /// The shared buffer with this name.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }
 
-    /// The shared buffer with that role, if there is one; the first of several.
+    /// The first shared buffer with this role, if any.
     pub fn find(&self, role: Role) -> Option<BufferId> {
         self.buffers.iter().position(|buffer| buffer.role == role).map(BufferId)
     }
@@ -761,40 +786,41 @@ impl Program {
 }
 
 impl Body {
-    /// Where a buffer starts in the block, if it is in it.
+    /// The offset of a buffer in the block. `None` if the buffer is outside the block.
     pub fn block_place(&self, id: BufferId) -> Option<usize> {
         self.block.binary_search_by_key(&id, |(part, _)| *part).ok().map(|at| self.block[at].1)
     }
 
-    /// The kernels in order, those together that may run at the same time: one, or two.
+    /// The kernels in order, in groups of one or two concurrent kernels.
     pub fn groups(&self) -> impl Iterator<Item = &[Kernel]> {
         self.kernels.chunk_by(|_, next| next.concurrent)
     }
 
-    /// Whether some of the kernels may run at the same time.
+    /// True if some kernels may run concurrently.
     pub fn has_halves(&self) -> bool {
         self.kernels.iter().any(|kernel| kernel.concurrent)
     }
 }
 
 impl<'p> BodyRef<'p> {
-    /// All memory: what all bodies share, then what is this one's own.
+    /// All memory: the shared buffers, then the body's private buffers.
     pub fn buffers(self) -> impl Iterator<Item = &'p Buffer> {
         self.program.buffers.iter().chain(&self.body.scratch)
     }
 
-    /// The buffer of that name, if there is one.
+    /// The buffer with this name, if any.
     pub fn get(self, id: BufferId) -> Option<&'p Buffer> {
         let shared = &self.program.buffers;
         shared.get(id.0).or_else(|| self.body.scratch.get(id.0.checked_sub(shared.len())?))
     }
 
-    /// The buffer of that name.
+    /// The buffer with this name.
     pub fn buffer(self, id: BufferId) -> &'p Buffer {
         self.get(id).unwrap_or_else(|| panic!("no buffer {}", id.0))
     }
 
-    /// The buffer that a buffer is a part of, and from which element on; itself where it is none.
+    /// The buffer that contains a part, and the first element. A buffer that is no part returns
+    /// itself.
     pub fn whole(self, id: BufferId) -> (BufferId, usize) {
         match self.buffer(id).role {
             Role::Part { of, at } => (of, at),
@@ -802,7 +828,8 @@ impl<'p> BodyRef<'p> {
         }
     }
 
-    /// Whether a kernel reads the buffer of one role when the buffer of the other is being written, or later: then the two cannot be one.
+    /// True if a kernel reads the buffer of one role while or after the other is written, so that
+    /// the two cannot share memory.
     pub fn reads_when_written(self, read: Role, written: Role) -> bool {
         let uses = |group: &[Kernel], role: Role, write: bool| {
             let mut params = group.iter().flat_map(|kernel| &kernel.params);
@@ -839,7 +866,7 @@ impl From<WindowId> for Place {
 }
 
 impl Copied {
-    /// Elements as they are.
+    /// A copy without encoding.
     pub fn new(from: impl Into<Place>, to: impl Into<Place>, dims: Vec<CopiedDim>) -> Self {
         Self {
             from: from.into(),
@@ -866,7 +893,7 @@ impl Copied {
 }
 
 impl Tiles {
-    /// The elements that it reaches over: those of x or h, weights, sums.
+    /// The extents, in elements, of x or h, weights and sums.
     pub fn reach(&self) -> Option<[usize; 3]> {
         let beyond =
             |count: usize, step: usize, last: usize| count.checked_sub(1)?.checked_mul(step)?.checked_add(last);
@@ -879,12 +906,13 @@ impl Tiles {
         ])
     }
 
-    /// What adds the products of two words.
+    /// The operation that adds the products of two words.
     pub fn operation(&self) -> LaneOp {
         if self.in_word == 4 { LaneOp::DotQuads } else { LaneOp::DotPairs }
     }
 
-    /// Where `at_once` words that are abreast, of each column, are an iteration of a loop: how many there are, and how many words that are abreast are left.
+    /// Iterations of a loop that takes `at_once` groups of neighbouring words per column, and the
+    /// groups left over.
     pub fn turns(&self, at_once: usize) -> (usize, usize) {
         let all = self.words / self.abreast;
         let turns = if all / at_once > 1 { all / at_once } else { 0 };
@@ -898,14 +926,14 @@ impl Tiles {
 }
 
 impl Walk {
-    /// The elements that so many windows reach over.
+    /// The extent, in elements, of `count` windows.
     pub fn reach(&self, count: usize) -> Option<usize> {
         count.checked_sub(1)?.checked_mul(self.step)?.checked_add(self.len)
     }
 }
 
 impl Kernel {
-    /// The copies of a kernel of copies, and between which buffers.
+    /// The copies of a kernel that only copies, with their buffers.
     pub fn copies(&self) -> impl Iterator<Item = (&Copied, BufferId, BufferId)> {
         self.body.iter().filter_map(|stmt| match stmt {
             Stmt::Copy(copied) => match (copied.from.base, copied.to.base) {
@@ -916,7 +944,7 @@ impl Kernel {
         })
     }
 
-    /// The bases that it loads several lanes at once from: whether they lie across lines of cache makes a difference.
+    /// The bases of vector loads, for which alignment to cache lines matters.
     pub fn loaded_lanes(&self) -> BTreeSet<Base> {
         let mut loaded = BTreeSet::new();
         lanes(&self.body, &mut loaded);
@@ -924,7 +952,7 @@ impl Kernel {
     }
 }
 
-/// From the inside out: where a window is loaded from, so is what it looks into.
+/// Works from the inside out: a load from a window is also a load from its base.
 fn lanes(body: &[Stmt], loaded: &mut BTreeSet<Base>) {
     fn load(expr: &Expr, loaded: &mut BTreeSet<Base>) {
         match expr {
@@ -970,7 +998,7 @@ impl Expr {
         Self::Const { bits: value.to_bits(), ty: Type { scalar: Scalar::F32, lanes } }
     }
 
-    /// The type of its value, where `locals` are the kernel's or function's own.
+    /// The type of the value. `locals` are those of the kernel or function.
     pub fn ty(&self, locals: &[Local]) -> Type {
         match self {
             Self::Load { lanes, .. } | Self::Splat { lanes, .. } => Type::f32(*lanes),
@@ -984,7 +1012,7 @@ impl Expr {
         }
     }
 
-    /// Whether the predicate holds for the expression or for one of its operands.
+    /// True if the expression or any nested operand satisfies the predicate.
     pub fn any(&self, is: &mut impl FnMut(&Self) -> bool) -> bool {
         let (Self::Op(_, args) | Self::Call(_, args)) = self else { return is(self) };
         is(self) || args.iter().any(|arg| arg.any(is))
@@ -997,8 +1025,8 @@ impl Expr {
 }
 
 impl Kernel {
-    /// The kernel without a name, its buffers numbered as they are declared: kernels of which that is equal do the same with
-    /// other memory.
+    /// The kernel without a name and with buffers numbered by declaration. Kernels with equal
+    /// results differ only in their memory.
     pub fn anonymous(&self) -> Self {
         let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
         let numbers: BTreeMap<BufferId, BufferId> = all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
@@ -1009,7 +1037,7 @@ impl Kernel {
         kernel
     }
 
-    /// How many times its text calls a function.
+    /// Calls of a function in the kernel's text.
     pub fn calls(&self) -> usize {
         calls(&self.body)
     }
@@ -1021,7 +1049,7 @@ impl Kernel {
     }
 }
 
-/// Gives the buffers that statements name other numbers.
+/// Renumbers the buffers of statements.
 fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
     fn place(place: &mut Place, numbers: &BTreeMap<BufferId, BufferId>) {
         if let Base::Buffer(id) = &mut place.base {
