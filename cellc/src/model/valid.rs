@@ -9,7 +9,7 @@ pub enum Source {
     Parameter(usize),
     /// The i-th of [`ValidModel::constants`].
     Constant(usize),
-    /// What the i-th of [`ValidModel::variables`] was before the step.
+    /// The i-th of [`ValidModel::variables`], before the step.
     Variable(usize),
     /// The i-th of [`ValidModel::values`].
     Value(usize),
@@ -33,7 +33,7 @@ pub enum WeightSource {
     Constant(usize),
     /// The i-th of [`ValidModel::parameters`], which then has [`Parameter::weight`] set.
     Parameter(usize),
-    /// All zero: a B that was left out where that is allowed.
+    /// All zero: an omitted optional B.
     Zero,
 }
 
@@ -44,18 +44,18 @@ pub struct Parameter {
     pub names: Vec<String>,
     /// Its shape, all sizes known.
     pub shape: Vec<usize>,
-    /// Its element type in the input; f32 to the kernels where it is a float, its own where it is an integer.
+    /// The element type in the input. Kernels see f32 for floats, and the type itself for integers.
     pub element: ElementType,
-    /// It is W, R, B or P of cells and nothing else: packed once, not read at every step.
+    /// True if the input is only W, R, B or P of cells: packed once, not read at every step.
     pub weight: bool,
-    /// The largest value that makes a difference, for sequence lengths: T. Smaller than 0 counts as 0, larger as this.
+    /// T, for sequence lengths: values are clamped to 0..=T.
     pub length: Option<usize>,
-    /// How many rows the smallest table has in which its integers are looked up.
+    /// Rows of the smallest table indexed by this input.
     pub rows: Option<usize>,
 }
 
 impl Parameter {
-    /// Of integers, the largest that is drawn where inputs are drawn; the least is 0.
+    /// Upper limit for random integer inputs; the lower limit is 0.
     pub fn largest_drawn(&self) -> Option<usize> {
         match (self.length, self.rows, self.element) {
             (Some(most), ..) => Some(most),
@@ -75,13 +75,14 @@ pub struct ResultValue {
     pub shape: Vec<usize>,
     /// Its element type in the input.
     pub element: ElementType,
-    /// What it is.
+    /// The source of the output.
     pub source: Source,
-    /// The result that says how many of its parts along the first axis there are, where only a call knows.
+    /// The result with the run-time length along the first axis, if the length is known only at run
+    /// time.
     pub parts: Option<usize>,
 }
 
-/// A parameter that a struct around the function holds between steps, and the result that it becomes.
+/// A state pair: the parameter kept between steps, and the result with its next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatePair {
     /// Index into [`ValidModel::parameters`].
@@ -90,32 +91,33 @@ pub struct StatePair {
     pub result: usize,
 }
 
-/// A recurrent layer of one step that every call starts from a constant state: nothing keeps what it leaves.
+/// A recurrent layer of one step that starts every call from a constant state; its last state is
+/// lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// The layer's name; may be anything.
     pub name: String,
-    /// Its type: `GRUSequence`, for the reader.
+    /// The layer's type, for messages: `GRUSequence`.
     pub kind: String,
 }
 
-/// What ReadValue and Assign name: a tensor that is kept between steps.
+/// A variable of ReadValue and Assign: a tensor kept between steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
     /// Its `variable_id`, any text.
     pub name: String,
     /// Its shape, all sizes known.
     pub shape: Vec<usize>,
-    /// What it is before the first step; `None`: zero.
+    /// The value before the first step. `None`: zero.
     pub initial: Option<usize>,
-    /// What it becomes after every step; `None`: it stays what it is.
+    /// The value's next state. `None` if the value is constant across steps.
     pub next: Option<Source>,
 }
 
 /// A tensor that a node computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidValue {
-    /// Its shape, all sizes known. In C order to whoever reads it.
+    /// The shape, all sizes known. Elements are in C order.
     pub shape: Vec<usize>,
 }
 
@@ -124,13 +126,13 @@ pub struct ValidValue {
 pub struct ValidNode {
     /// The layer's name; may be anything.
     pub name: String,
-    /// The layer's type in the input: `GRUCell`, for the reader.
+    /// The layer's type in the input, for messages: `GRUCell`.
     pub kind: String,
-    /// What it does.
+    /// The operation.
     pub op: ValidOp,
-    /// What each attribute was taken to mean.
+    /// The interpretation of each attribute.
     pub ledger: Vec<LedgerEntry>,
-    /// The node of the input that the operation belongs to.
+    /// The node of the input from which the operation comes.
     pub layer: LayerPlace,
 }
 
@@ -143,7 +145,7 @@ pub struct LayerPlace {
     pub inner: usize,
 }
 
-/// What a [`ValidNode`] does.
+/// The operation of a [`ValidNode`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)] // cells are what models are made of
 pub enum ValidOp {
@@ -161,13 +163,13 @@ pub enum ValidOp {
     Softmax(Softmax),
     /// Neighbouring axes become one element.
     Reduce(Reduce),
-    /// The same elements in another order, perhaps some of them, perhaps repeated.
+    /// Elements in another order: a permutation, a selection or a repetition.
     View(View),
     /// Side by side.
     Concat(Concat),
     /// A body, again and again.
     Loop(ValidLoop),
-    /// An input of integers as the whole numbers that kernels compute with.
+    /// An integer input, converted for kernels.
     Integers(Integers),
     /// Rows of a table, by number.
     Lookup(Lookup),
@@ -175,11 +177,12 @@ pub enum ValidOp {
     TopK(TopK),
 }
 
-/// Integers below minus this, -2^22, are taken as that, and those above 2^22 - 1 as that: f32 holds them, and sums of a few, exactly.
+/// Integers are clamped to -2^22..=2^22 - 1: f32 holds these values, and sums of a few of them,
+/// exactly.
 pub const LARGEST_INTEGER: i32 = 1 << 22;
 
 impl Integers {
-    /// Between which numbers integers of that type are computed with.
+    /// The range of integers of this type in computations.
     pub fn limits(element: ElementType) -> [i32; 2] {
         match element {
             ElementType::Bool => [0, 1],
@@ -200,20 +203,22 @@ impl Integers {
 pub struct Integers {
     /// The i-th of [`ValidModel::parameters`].
     pub parameter: usize,
-    /// What its elements count as where they are below it.
+    /// Lower clamp: smaller elements are treated as this value.
     pub least: i32,
-    /// What its elements count as where they are above it; less than 2^23 above the least.
+    /// Upper clamp: larger elements are treated as this value. Less than 2^23 above the lower
+    /// clamp.
     pub most: i32,
     /// The value.
     pub out: usize,
 }
 
-/// `out[k, :] = table[indices[k], :]`; numbers below 0 count from the end, and those beyond an end are those of the end.
+/// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
+/// are clamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// `[size, len]`
     pub table: Source,
-    /// How many rows it has.
+    /// Rows of the table.
     pub size: usize,
     /// Elements of a row.
     pub len: usize,
@@ -223,7 +228,8 @@ pub struct Lookup {
     pub out: usize,
 }
 
-/// The `count` largest or smallest elements of each row, the best one first; of equal ones the one that stands first.
+/// The `count` largest or smallest elements of each row, best first. Of equal elements the first
+/// wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK {
     /// `[rows, size]`
@@ -232,13 +238,13 @@ pub struct TopK {
     pub rows: usize,
     /// Elements of a row.
     pub size: usize,
-    /// How many are wanted of each row.
+    /// Selected elements per row.
     pub count: usize,
-    /// Whether the largest are.
+    /// True for the largest elements, false for the smallest.
     pub largest: bool,
-    /// Whether of equal ones the last one comes first.
+    /// True if the last of equal elements comes first.
     pub last: bool,
-    /// They, `[rows, count]`, as a value; `None` where nothing reads it.
+    /// The elements, `[rows, count]`, as a value. `None` if unused.
     pub values: Option<usize>,
     /// Their places in the row, as `values`.
     pub places: Option<usize>,
@@ -249,7 +255,7 @@ pub struct TopK {
 pub struct ValidCell {
     /// The layer's name; may be anything.
     pub name: String,
-    /// Which cell.
+    /// The kind of cell.
     pub kind: CellKind,
     /// N: rows of x and h.
     pub batch: usize,
@@ -257,13 +263,13 @@ pub struct ValidCell {
     pub input_size: usize,
     /// H: the length of a row of h.
     pub hidden_size: usize,
-    /// As many as the kind takes.
+    /// The activations; the kind determines their number.
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum.
     pub clip: Option<f32>,
-    /// How `w`, `r` and `b` hold its weights.
+    /// The layout of the weights in `w`, `r` and `b`.
     pub layout: WeightLayout,
-    /// LSTM: whether one of its gates follows from another.
+    /// LSTM: true if the input gate is 1 - f.
     pub coupled: Option<Coupled>,
     /// x, `[N, I]`; of a sequence `[N, T, I]`.
     pub x: Source,
@@ -277,37 +283,37 @@ pub struct ValidCell {
     pub w: WeightSource,
     /// R, `[D, G*H, H]`
     pub r: WeightSource,
-    /// The tensors of biases that `layout` tells apart; OpenVINO's one is B, `[D, bias_parts*H]`.
+    /// The bias tensors, as `layout` describes; for OpenVINO one tensor B, `[D, bias_parts*H]`.
     pub b: Vec<WeightSource>,
     /// P, `[3*H]`, peepholes of f, i and o; LSTM only.
     pub p: Option<WeightSource>,
-    /// Which of the D sets of weights is meant.
+    /// The index among the D sets of weights.
     pub weight_set: usize,
-    /// Where it is a sequence.
+    /// The sequence. `None` for a cell of one step.
     pub sequence: Option<Sequence>,
-    /// The new h as a value: `[N, H]`; of a sequence Ho, `[N, 1, H]`. `None` where nothing reads it.
+    /// The new h as a value: `[N, H]`; of a sequence Ho, `[N, 1, H]`. `None` if unused.
     pub h_out: Option<usize>,
     /// The new c, as `h_out`; LSTM only.
     pub c_out: Option<usize>,
-    /// Of a sequence, Y as a value: `[N, 1, T, H]`. `None` where nothing reads it.
+    /// Y of a sequence as a value: `[N, 1, T, H]`. `None` if unused.
     pub y: Option<usize>,
-    /// What each attribute was taken to mean.
+    /// The interpretation of each attribute.
     pub ledger: Vec<LedgerEntry>,
 }
 
 impl ValidCell {
-    /// T; 1 where it is no sequence.
+    /// T; 1 for a single step.
     pub fn steps(&self) -> usize {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
 
-    /// The first of its values that are read.
+    /// The first used value.
     pub fn first_value(&self) -> usize {
         let all = [self.y, self.h_out, self.c_out];
         all.into_iter().flatten().next().expect("validate: an operation has a value that is read")
     }
 
-    /// Whether it computes one step of every row, be it a sequence or not.
+    /// True if the cell computes one step of every row; a sequence may have one step.
     pub fn is_one_step(&self) -> bool {
         self.sequence.as_ref().is_none_or(|sequence| sequence.steps == 1 && sequence.lengths == Lengths::Full)
     }
@@ -315,7 +321,7 @@ impl ValidCell {
 
 #[cfg(test)]
 impl ValidCell {
-    /// A cell as its kind computes it unless said otherwise: one step, without what only an LSTM or an AUGRU takes.
+    /// A cell with the defaults of its kind: one step, without the inputs of LSTM and AUGRU.
     pub(crate) fn new(
         kind: CellKind,
         (batch, input_size, hidden_size): (usize, usize, usize),
@@ -350,18 +356,18 @@ impl ValidCell {
     }
 }
 
-/// What makes a cell a sequence.
+/// The attributes of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// T
     pub steps: usize,
-    /// Whether time runs backwards: from each row's last step to its first.
+    /// True if time runs backwards, from each row's last step to its first.
     pub reverse: bool,
-    /// How many steps each row has.
+    /// Steps per row.
     pub lengths: Lengths,
 }
 
-/// How many steps the rows of a sequence have.
+/// Steps of the rows of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lengths {
     /// All T.
@@ -370,14 +376,14 @@ pub enum Lengths {
     Constant(Vec<usize>),
     /// The i-th of [`ValidModel::parameters`], integers `[N]`; clamped to 0..=T.
     Parameter(usize),
-    /// Whole numbers `[N]` that are computed; clamped to 0..=T.
+    /// Computed integers `[N]`; clamped to 0..=T.
     Computed(Source),
 }
 
 /// A product with a fixed matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
-    /// How many rows x has, all outer dimensions together.
+    /// Rows of x: the product of all outer dimensions.
     pub rows: usize,
     /// The length of a row of x.
     pub inputs: usize,
@@ -385,29 +391,30 @@ pub struct Dense {
     pub outputs: usize,
     /// x
     pub x: Source,
-    /// W: `[inputs, outputs]`, or `[outputs, inputs]` where transposed.
+    /// W: `[inputs, outputs]`, or transposed `[outputs, inputs]`.
     pub w: WeightSource,
-    /// How W stands.
+    /// True if W is transposed.
     pub transposed: bool,
-    /// To how many chains of additions the terms of a sum are dealt out, a power of two.
+    /// The number of chains of additions per sum, a power of two.
     pub chains: usize,
     /// y as a value.
     pub out: usize,
 }
 
 impl Dense {
-    /// How many chains there are of a layer of these sizes: several where it has one output, as additions of one chain wait for each other, and at least
-    /// four terms for each. A convolution has one, however it is computed.
+    /// The number of chains for a layer of these sizes. A layer with one output has several chains,
+    /// to hide the latency of additions, each with at least four terms. A convolution always has
+    /// one chain.
     pub fn chains(inputs: usize, outputs: usize) -> usize {
         let most = if outputs == 1 { 8 } else { 1 };
         [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
     }
 }
 
-/// Products of matrices that are both computed, in C order.
+/// Products of two computed matrices, in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatMul {
-    /// How many products.
+    /// The number of products.
     pub batch: usize,
     /// Rows of a.
     pub rows: usize,
@@ -423,55 +430,58 @@ pub struct MatMul {
     pub out: usize,
 }
 
-/// A convolution whose windows move element by element over channels of `length` elements, in C order:
-/// `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c, start + q + offset of tap t]`, the terms one after the
-/// other from zero.
+/// A convolution with windows that move element by element over channels of `length` elements, in C
+/// order: `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs +
+/// c, start + q + offset of tap t]`, summed in order from zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Convolve {
-    /// How many rows of channels x has.
+    /// Batch size of x.
     pub batch: usize,
-    /// How many groups of channels there are.
+    /// Groups of channels.
     pub groups: usize,
     /// Channels of x in a group.
     pub inputs: usize,
     /// Channels of the output in a group.
     pub outputs: usize,
-    /// Elements of a channel of x, with its pads.
+    /// Elements of a channel of x, including padding.
     pub length: usize,
-    /// How many of those are zeros in front of the lines of x, and behind them.
+    /// Zeros before the lines of x, and after them.
     pub pads: (usize, usize),
-    /// How many lines a channel of x has, and how many zeros are in front of each.
+    /// Lines per channel of x, and zeros before each line.
     pub lines: (usize, usize),
-    /// The first element that is read.
+    /// The first element to read.
     pub start: usize,
     /// Elements of a channel of the output.
     pub positions: usize,
-    /// How many of those are wanted: where windows move along several dimensions, some lie across the end of a line.
+    /// Valid elements of a channel of the output. Windows over several dimensions also produce
+    /// elements across line ends.
     pub wanted: usize,
-    /// The taps by dimension: how many there are, and how far one is from the next.
+    /// The taps by dimension: their number and their distance.
     pub taps: Vec<(usize, usize)>,
-    /// `[batch, groups * inputs, length]`, without pads.
+    /// `[batch, groups * inputs, length]`, without padding.
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`, a constant.
     pub w: Source,
-    /// Whether other weights of the model are given at run time: what packs them packs these too, but in no words.
+    /// True if the model also has run-time weights: `pack` then packs these weights, too, but not
+    /// as words of integers.
     pub beside_given: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
 }
 
-/// The taps of a depthwise convolution two at a time, as words of integers hold them: the first half of the taps of the first dimension that has several, and the
-/// second half. Of an odd number the last one is alone.
+/// The taps of a depthwise convolution in pairs, as in words of integers. A pair has one tap of the
+/// first half and one of the second half, along the first dimension with several taps. The last of
+/// an odd number is single.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// By dimension: how many pairs there are, and how far one is from the next.
+    /// The pairs by dimension: their number and their distance.
     pub taps: Vec<(usize, usize)>,
-    /// How far the second tap of a pair is from the first.
+    /// The distance between the taps of a pair.
     pub second: usize,
 }
 
 impl Pairs {
-    /// Of windows of several elements.
+    /// The pairs of windows with several elements.
     pub fn new(of: &Convolve) -> Self {
         let mut taps = of.taps.clone();
         let halved = taps.iter().position(|(count, _)| *count > 1).expect("plan: a window of several elements");
@@ -480,24 +490,24 @@ impl Pairs {
         Self { taps, second }
     }
 
-    /// How many words a window has.
+    /// Words per window.
     pub fn count(&self) -> usize {
         self.taps.iter().map(|(count, _)| count).product()
     }
 }
 
-/// Above this many groups of one channel each, a convolution is depthwise.
+/// Upper limit for groups of one channel; a convolution with more such groups is depthwise.
 pub const MOST_PRODUCTS: usize = 4;
 
 impl Convolve {
-    /// Whether each channel of x has weights of its own, in windows of several elements, and is no product of patches with a matrix: what integer arithmetic is for, as
-    /// an element that is rounded once is multiplied several times.
+    /// True for a depthwise convolution: separate weights per channel of x and windows of several
+    /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
         let is_apart = self.inputs == 1 && self.groups > MOST_PRODUCTS;
         is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.beside_given
     }
 
-    /// How far each tap is from the first, in order.
+    /// The distance of each tap from the first tap, in order.
     pub fn offsets(&self) -> Vec<usize> {
         offsets(&self.taps)
     }
@@ -507,12 +517,12 @@ impl Convolve {
         self.lines.0 * (self.line() - self.lines.1)
     }
 
-    /// Elements of a line, with the zeros in front of it.
+    /// Elements of a line, including the zeros before it.
     pub fn line(&self) -> usize {
         (self.length - self.pads.0 - self.pads.1) / self.lines.0
     }
 
-    /// The multiply-adds that are wanted.
+    /// The multiply-adds for valid outputs.
     pub fn multiply_adds(&self) -> usize {
         let taps: usize = self.taps.iter().map(|(count, _)| count).product();
         let channels = self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
@@ -520,7 +530,7 @@ impl Convolve {
     }
 }
 
-/// How far the taps of some dimensions are from the first, in order.
+/// The distances of taps from the first tap, in order.
 pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
     let mut all = vec![0];
     for &(count, step) in taps {
@@ -532,15 +542,15 @@ pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
 /// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pointwise {
-    /// Which.
+    /// The operation.
     pub function: PointwiseFunction,
-    /// As many as it takes.
+    /// The operands.
     pub inputs: Vec<Source>,
     /// The value.
     pub out: usize,
 }
 
-/// What [`Pointwise`] computes, each operation rounded once.
+/// The operation of a [`Pointwise`], rounded once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names say it
 pub enum PointwiseFunction {
@@ -549,31 +559,31 @@ pub enum PointwiseFunction {
     Subtract,
     Multiply,
     Divide,
-    /// The second where either is NaN.
+    /// The second operand if one is NaN.
     Maximum,
-    /// The second where either is NaN.
+    /// The second operand if one is NaN.
     Minimum,
-    /// v where v > 0, else v times the second input.
+    /// v if v > 0, else v times the second input.
     PRelu,
-    /// 1 where the first is below the second, else 0.
+    /// 1 if the first is below the second, else 0.
     Less,
-    /// 1 where the first is not above the second, else 0; 0 where either is NaN.
+    /// 1 if the first is at most the second, else 0; 0 for NaN.
     LessEqual,
-    /// 1 where both are the same, else 0; 0 where either is NaN.
+    /// 1 if both are equal, else 0; 0 for NaN.
     Equal,
-    /// The second where the first, 0 or 1, is 1, else the third.
+    /// The second if the first is 1, the third if the first is 0.
     Select,
 }
 
 impl PointwiseFunction {
-    /// Whether the least difference of its operands may decide what it gives.
+    /// True if the smallest difference of operands may change the result: comparisons.
     pub fn decides(self) -> bool {
         use Activation as A;
         matches!(self, Self::Less | Self::LessEqual | Self::Equal | Self::Select)
             || matches!(self, Self::Activation(A::Floor | A::Round | A::Truncate))
     }
 
-    /// What text calls it.
+    /// The name in text.
     pub fn name(self) -> &'static str {
         match self {
             Self::Activation(activation) => activation.name(),
@@ -595,20 +605,20 @@ impl PointwiseFunction {
 /// `exp(v) / sum exp(v)` or its logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softmax {
-    /// Along which axis.
+    /// The axis.
     pub axis: usize,
-    /// Whether the logarithm is meant.
+    /// True for the logarithm.
     pub log: bool,
-    /// What is read.
+    /// The input.
     pub input: Source,
     /// The value, of the same shape.
     pub out: usize,
 }
 
-/// All elements along neighbouring axes, combined two by two by one operation.
+/// A reduction of all elements along neighbouring axes by one operation.
 ///
-/// With `chains` chains, chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order. Then the first half
-/// of the chains is combined with the second half, until one is left.
+/// Chain `c` combines the elements c, c + chains, c + 2 chains and so on, in order. Then the first
+/// half of the chains is combined with the second half, until one chain is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
     /// Add, Multiply, Maximum or Minimum.
@@ -617,30 +627,31 @@ pub struct Reduce {
     pub first: usize,
     /// The axis after the last one.
     pub end: usize,
-    /// How many chains, a power of two; no more than there are elements.
+    /// The number of chains: a power of two, at most the number of elements.
     pub chains: usize,
-    /// What is read.
+    /// The input.
     pub input: Source,
-    /// The value, in which these axes have a size of 1.
+    /// The value; the reduced axes have size 1.
     pub out: usize,
 }
 
 impl Reduce {
-    /// How many chains there are for so many elements that lie next to each other (`inner` is 1) or apart.
+    /// The number of chains for `count` elements. The elements are neighbours if `inner` is 1.
     pub fn chains(size: usize, inner: usize) -> usize {
         if inner == 1 && size >= 32 { 16 } else { 1 }
     }
 
-    /// Of the shape of its input: how many elements there are before the axes, along them, and after them.
+    /// Sizes of the input before the reduced axes, along them, and after them.
     pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
         [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]].map(|sizes| sizes.iter().product())
     }
 }
 
-/// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order; every one is inside.
+/// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
+/// always in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    /// What is read.
+    /// The input.
     pub input: Source,
     /// The first element.
     pub offset: usize,
@@ -650,10 +661,10 @@ pub struct View {
     pub out: usize,
 }
 
-/// Its inputs side by side along one axis.
+/// The concatenation of the inputs along one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concat {
-    /// Along which axis.
+    /// The axis.
     pub axis: usize,
     /// In order.
     pub inputs: Vec<Source>,
@@ -661,101 +672,106 @@ pub struct Concat {
     pub out: usize,
 }
 
-/// A body that is computed `trips` times, 1 or more. Its values are among the model's; what it reads of the values around it, it reads as they are.
+/// A body that runs `trips` times, at least once. The body's values are values of the model; the
+/// body may read outer values directly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidLoop {
-    /// How often.
+    /// The number of iterations.
     pub trips: usize,
-    /// What is cut into pieces, one a trip.
+    /// The inputs that are cut into pieces, one per iteration.
     pub slices: Vec<LoopSlice>,
-    /// What a trip hands to the next.
+    /// The values passed from one iteration to the next.
     pub carried: Vec<LoopCarried>,
-    /// Which of the carried values says whether the loop goes on. Where it is 0, a trip changes nothing: what it hands on is what it was given, and
-    /// its pieces are 0. So nothing has to be computed from there on.
+    /// The index of the carried value that is the loop condition. If the condition is 0, an
+    /// iteration passes its values on unchanged and its pieces are 0, so that the remaining
+    /// iterations need no computation.
     pub running: Option<usize>,
     /// In order.
     pub body: Vec<ValidNode>,
-    /// What remains.
+    /// The results.
     pub results: Vec<LoopResult>,
 }
 
-/// A tensor of which trip `k` sees the k-th piece along an axis, or, in reverse, the k-th from the end.
+/// A sliced input: iteration `k` reads the k-th piece along an axis, in reverse the k-th from the
+/// end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopSlice {
-    /// The whole; its size along the axis is `trips` times that of the piece.
+    /// The whole tensor; its size along the axis is `trips` times the size of a piece.
     pub of: Source,
-    /// Along which axis.
+    /// The axis.
     pub axis: usize,
-    /// Whether the first trip sees the last piece.
+    /// True if the first iteration reads the last piece.
     pub reverse: bool,
     /// The piece, as a value.
     pub piece: usize,
 }
 
-/// A value that a trip sees as the one before left it.
+/// A loop-carried value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopCarried {
-    /// What the first trip sees.
+    /// The initial value.
     pub initial: Source,
-    /// What the body reads, as a value.
+    /// The value in the body.
     pub value: usize,
-    /// What the next trip sees.
+    /// The value for the next iteration.
     pub next: Source,
 }
 
-/// What becomes of a value of the body.
+/// A result of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopResult {
-    /// What a trip gives.
+    /// The value of one iteration.
     pub of: Source,
-    /// Along which axis the pieces are put together, and whether the first trip's is the last; `None`: the last trip's alone.
+    /// The axis along which pieces are concatenated, and true if the first iteration's piece comes
+    /// last. `None`: only the value of the last iteration.
     pub pieces: Option<(usize, bool)>,
     /// The value.
     pub out: usize,
 }
 
-/// A model in which nothing can be wrong any more.
+/// A validated model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValidModel {
-    /// The model's own name, where it has one.
+    /// The name in the model file, if any.
     pub name: Option<String>,
-    /// The files it came from.
+    /// The files of the model.
     pub files: Vec<InputFile>,
     /// Inputs, in document order.
     pub parameters: Vec<Parameter>,
-    /// Tensors known when compiling (Converts and all else that is known folded).
+    /// Compile-time tensors, after constant folding.
     pub constants: Vec<Tensor>,
-    /// Whether some of what they are made of was stored in 8 bits.
+    /// True if some constants of the model file have 8 bits.
     pub has_bytes: bool,
-    /// What is kept between steps, in the order in which the input first names them.
+    /// The variables, in the order of their first use in the input.
     pub variables: Vec<Variable>,
-    /// What nodes compute, those of loops' bodies too.
+    /// The values of all nodes, including those in bodies of loops.
     pub values: Vec<ValidValue>,
-    /// The operations, each after the ones it reads.
+    /// The operations, each after its operands.
     pub nodes: Vec<ValidNode>,
-    /// Depthwise convolutions and products with constants that no arithmetic multiplies in integers, by name, and why.
+    /// Depthwise convolutions and products with constants that always stay f32: name and reason.
     pub in_f32: Vec<(String, &'static str)>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
-    /// What the struct holds between steps.
+    /// The state pairs kept between steps.
     pub states: Vec<StatePair>,
-    /// What starts anew at every call.
+    /// The layers that start anew at every call.
     pub restarts: Vec<Restart>,
-    /// Where a call takes as many steps as it is given: the model is then one of those steps.
+    /// The inputs and outputs of each step, for an open number of steps; the model is one step then.
     pub steps: Option<Steps>,
 }
 
-/// What is given and taken for every step, where their number is known at run time only.
+/// The inputs and outputs of each step, if the number of steps is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    /// By parameter: whether every step has its own.
+    /// By parameter: true if every step has its own array.
     pub parameters: Vec<bool>,
-    /// By result: whether every step gives one; else the last step's counts.
+    /// By result: true if every step has its own array; otherwise the result is that of the last
+    /// step.
     pub results: Vec<bool>,
 }
 
 impl ValidModel {
-    /// [`Self::in_f32`] by reason, of those that are asked for.
+    /// [`Self::in_f32`] grouped by reason, for the layers that satisfy the predicate.
     pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
         let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for (layer, why) in self.in_f32.iter().filter(|(layer, _)| asked(layer)) {
@@ -767,7 +783,7 @@ impl ValidModel {
         reasons
     }
 
-    /// The shape of what `source` names.
+    /// The shape of `source`.
     pub fn shape(&self, source: Source) -> &[usize] {
         match source {
             Source::Parameter(i) => &self.parameters[i].shape,
@@ -777,12 +793,12 @@ impl ValidModel {
         }
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self, source: Source) -> usize {
         self.shape(source).iter().product()
     }
 
-    /// Every operation, each after the ones it reads, a loop before those of its body.
+    /// Every operation, each after its operands; a loop comes before the operations of its body.
     pub fn all_nodes(&self) -> Vec<&ValidNode> {
         fn walk<'a>(nodes: &'a [ValidNode], all: &mut Vec<&'a ValidNode>) {
             for node in nodes {
@@ -797,7 +813,7 @@ impl ValidModel {
         all
     }
 
-    /// [`Self::all_nodes`] without the conversions of integer inputs to f32, which the model's file does not have.
+    /// [`Self::all_nodes`] without the conversions of integer inputs to f32, which cellc adds.
     pub fn operations(&self) -> Vec<&ValidNode> {
         let mut nodes = self.all_nodes();
         nodes.retain(|node| !matches!(node.op, ValidOp::Integers(_)));
@@ -815,7 +831,7 @@ impl ValidModel {
             .collect()
     }
 
-    /// Every activation that is computed, each once.
+    /// Every activation of the model, without duplicates.
     pub fn activations(&self) -> Vec<Activation> {
         let mut all = Vec::new();
         for node in self.all_nodes() {
@@ -840,7 +856,7 @@ impl ValidModel {
 }
 
 impl ValidOp {
-    /// Whether it multiplies fixed matrices by vectors, so that the plan has sizes for it.
+    /// True if the operation multiplies constant matrices by vectors, with sizes in the plan.
     pub fn is_product(&self) -> bool {
         matches!(self, Self::Cell(_) | Self::Dense(_))
     }
@@ -851,7 +867,8 @@ impl ValidOp {
         self.is_product() || matches!(self, Self::Convolve(convolve) if convolve.is_depthwise())
     }
 
-    /// The length of the rows of x that multiply fixed matrices; of a depthwise convolution the taps of a window.
+    /// The length of the rows of x in products with constant matrices; for a depthwise convolution
+    /// the taps of a window.
     pub fn input_size(&self) -> Option<usize> {
         match self {
             Self::Cell(cell) => Some(cell.input_size),
@@ -861,7 +878,7 @@ impl ValidOp {
         }
     }
 
-    /// What it reads, weights apart, a loop's body included where it reads what is around it.
+    /// The operands without weights; for a loop also the outer values that its body reads.
     pub fn reads(&self) -> Vec<Source> {
         match self {
             Self::Cell(cell) => {
@@ -894,7 +911,7 @@ impl ValidOp {
         }
     }
 
-    /// The values that it computes and that nodes after it may read.
+    /// The values that the operation computes for later nodes.
     pub fn outputs(&self) -> Vec<usize> {
         match self {
             Self::Cell(cell) => [cell.y, cell.h_out, cell.c_out].into_iter().flatten().collect(),
