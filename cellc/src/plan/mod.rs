@@ -20,8 +20,9 @@ use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
 use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
 
-/// Turns by which loops of twice as many are unrolled at least (measured: with 16 rows of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in
-/// Rust with AVX-512, with 32 it takes 0.98).
+/// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
+/// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
+/// with 32 rows 0.98).
 const LEAST_TURNS: usize = 32;
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
@@ -29,7 +30,7 @@ const LEAST_TURNS: usize = 32;
 /// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240 some 20 seconds.
 const UNROLL_BUDGET: usize = 32;
 
-/// What multiplies R in a sum.
+/// The factor of R in a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// The state h.
@@ -43,15 +44,15 @@ pub enum Operand {
 /// The bias comes last because short chains round less: on the corpus this halves the 95th percentile of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// What generated code calls it.
+    /// The name in generated code.
     pub name: &'static str,
-    /// Which part of B is added last.
+    /// The part of B that is added last.
     pub bias: Option<usize>,
-    /// Which gate of W adds to it.
+    /// The gate of W that adds to the sum.
     pub w: Option<usize>,
-    /// Which gate of R adds to it, and times what.
+    /// The gate of R that adds to the sum, and the factor of R.
     pub r: Option<(usize, Operand)>,
-    /// Which part of P, times a cell state, is added after the bias.
+    /// The part of P that is multiplied by a cell state and added after the bias.
     pub peephole: Option<usize>,
 }
 
@@ -91,24 +92,26 @@ pub struct Product {
     pub sums: Vec<Sum>,
     /// The length of a row of x.
     pub input_size: usize,
-    /// How many units there are: hidden_size, or the length of a row of y.
+    /// The number of units: hidden_size, or the length of a row of y.
     pub units: usize,
-    /// How many rows are computed, one after the other.
+    /// Rows of x.
     pub rows: usize,
-    /// How many times that is done: the steps of a sequence.
+    /// Steps of a sequence; else 1.
     pub steps: usize,
-    /// How many rows, or steps of a row, each weight may be read for at once. Of several steps that is so for x only.
+    /// Upper limit for rows, or steps of a row, that share each weight that is read. Several steps
+    /// share weights of x only.
     pub together: usize,
-    /// To how many chains of additions the terms of x are dealt out.
+    /// Chains of additions for the terms of x.
     pub input_chains: usize,
-    /// How its matrices are stored.
+    /// The storage of the matrices.
     pub format: WeightFormat,
-    /// Whether an instruction set multiplies bytes of elements without a sign, which are then more than they stand for.
+    /// True if an instruction set multiplies unsigned byte elements, stored with an offset.
     pub starts: bool,
-    /// How many words of a row of weights are neighbours where they are packed: the lanes of an instruction set that adds their products to one sum.
+    /// Interleave factor of packed weight words: the lanes of an instruction set that adds products
+    /// across lanes.
     pub abreast: usize,
-    /// How many words side by side have their halves apart where weights of 16 bits are packed: the lanes of an instruction set that multiplies
-    /// a half of all by one element. Else 1.
+    /// Interleave factor of the low and high halves of packed 16-bit weights: the lanes of an
+    /// instruction set that multiplies halves by one element. 1: not interleaved.
     pub apart: usize,
 }
 
@@ -168,17 +171,17 @@ fn packed_bytes(format: WeightFormat, weights: usize, biases: usize) -> usize {
 }
 
 impl ProductPlan {
-    /// What its packed weights take.
+    /// Size of the packed weights.
     pub fn bytes(&self) -> usize {
         packed_bytes(self.product.format, self.weights, self.biases)
     }
 
-    /// Whether tiles make the sums of some phase of so many rows.
+    /// True if tiles compute the sums of a phase for `rows` rows.
     pub fn has_tiles(&self, rows: usize, isa: &Isa) -> bool {
         self.product.has_tiles(rows, &self.panels, self.tiles, isa)
     }
 
-    /// Of which whole numbers what a phase multiplies is multiples, if those are multiplied as integers as they are.
+    /// The quantisation of the operand of a phase, if the phase multiplies the model's integers.
     pub fn own(&self, phase: Phase) -> Option<Multiples> {
         match phase {
             Phase::Input => self.own_x,
@@ -187,18 +190,18 @@ impl ProductPlan {
         }
     }
 
-    /// Whether a kernel of an instruction set, the `at`-th, has tiles.
+    /// True if the kernel of the `at`-th instruction set uses tiles.
     fn uses_tiles(&self, at: usize, isa: &Isa) -> bool {
         self.has_rows_at_once() && self.has_tiles(self.rows_at_once[at], isa)
     }
 
-    /// Whether several rows or steps are computed at once, as many as the instruction set wants.
+    /// True if several rows or steps are computed together; the instruction set decides how many.
     fn has_rows_at_once(&self) -> bool {
         self.product.together > 1 && (self.product.steps == 1 || self.input_first)
     }
 
-    /// How many rows of a matrix one iteration of a loop takes: one for each chain, all that are packed as one, and what the instruction
-    /// set wants.
+    /// Matrix rows per loop iteration: at least one per chain, all rows of a packed word, and the
+    /// minimum of the instruction set.
     pub fn turn_rows(&self, chains: usize, isa: &Isa) -> usize {
         let rows = if self.unrolled == Unrolled::Never { 1 } else { isa.rows };
         let least = match self.product.format {
@@ -209,8 +212,8 @@ impl ProductPlan {
         rows.next_multiple_of(least).next_multiple_of(self.product.abreast)
     }
 
-    /// In how many chains each of so many sums is added up side by side. The order of integers is free: as many as hide the latency of one instruction
-    /// for products and sum, as far as there are registers.
+    /// Parallel chains per integer sum. The order of integer sums is free: enough chains to hide
+    /// the latency of a dot product, limited by registers.
     pub fn chains(&self, phase: Phase, sums: usize, isa: &Isa) -> usize {
         let is_one = self.product.format.is_of_integers() && isa.unsigned_quads && self.product.abreast == 1;
         let most = self.product.packed_rows(phase);
@@ -219,7 +222,8 @@ impl ProductPlan {
         [4, 2].into_iter().find(|chains| fits(chains) && hides(chains)).unwrap_or(self.product.chains(phase))
     }
 
-    /// The instruction sets on which a number that follows from a phase is known, where one row is multiplied at a time, and the largest.
+    /// The instruction sets with a property of a phase, for products of single rows, and the
+    /// largest value.
     fn on_isas(
         &self,
         isas: &[(&'static Isa, bool)],
@@ -237,12 +241,12 @@ impl ProductPlan {
         Some((names.join(", "), found.iter().map(|(_, most)| *most).max()?))
     }
 
-    /// What is said of the loops over rows.
+    /// The description of the loops over rows.
     fn said_of_loops(&self, isas: &[(&'static Isa, bool)]) -> Vec<String> {
         self.unrolled_rows(isas).into_iter().chain(self.said_chains(isas)).collect()
     }
 
-    /// On which instruction sets sums of integers are added up in chains, and in how many at most.
+    /// The instruction sets that compute integer sums in chains, and the largest number of chains.
     fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
             let sums = self.tilings[at].iter().map(|tiling| tiling.most_vectors() * self.product.active(phase));
@@ -252,7 +256,7 @@ impl ProductPlan {
         Some(format!("{names}: each sum is added up in up to {most} chains, which hide the latency of instructions"))
     }
 
-    /// On which instruction sets loops over rows are unrolled by several, and by how many at most.
+    /// The instruction sets that unroll loops over rows, and the largest factor.
     fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let size = self.product.format.encoding(0).element().size();
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
@@ -271,9 +275,10 @@ impl ProductPlan {
         ))
     }
 
-    /// By how many turns a loop of so many over rows, each of which reads so many bytes, is unrolled, if it is: in eights, as few as put loads
-    /// [apart](Isa::load_distance), [`LEAST_TURNS`] at least, and such that none are left where that is possible. At least two turns remain: where there is no
-    /// loop, compilers load all elements in front of the loop over panels.
+    /// The unroll factor of a loop over rows, if unrolled: the smallest multiple of eight that
+    /// satisfies [`Isa::load_distance`], at least [`LEAST_TURNS`], and preferably without
+    /// remainder. At least two iterations remain: without a loop, compilers load all elements
+    /// before the loop over panels.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
         // without one instruction for products and sum, four bytes take so many that loads are no limit, and compilers add up pairs of 16 bits in another
         // order, in far more registers than there are
@@ -290,7 +295,7 @@ impl ProductPlan {
 }
 
 impl Product {
-    /// Sets how its matrices are stored, and what follows from that.
+    /// Sets the storage of the matrices and dependent values.
     fn store_as(&mut self, format: WeightFormat, isas: &[(&'static Isa, bool)]) {
         (self.format, self.abreast, self.apart) = (format, 1, 1);
         if format == WeightFormat::Int8Pair && isas.iter().all(|(isa, _)| isa.wide_elements) {
@@ -304,7 +309,8 @@ impl Product {
         self.starts = self.format == WeightFormat::Int8Quad && isas.iter().any(|(isa, _)| isa.unsigned_quads);
     }
 
-    /// Whether tiles can make the sums of a phase, of several rows: its words hold four bytes. Of several steps only the x terms are made together.
+    /// True if tiles can compute the sums of a phase for several rows: words must hold four bytes.
+    /// Several steps share only x terms.
     pub fn fits_tiles(&self, phase: Phase) -> bool {
         self.format == WeightFormat::Int8Quad
             && self.format.in_word(self.phase_rows(phase)) == 4
@@ -312,26 +318,27 @@ impl Product {
             && (self.steps == 1 || phase == Phase::Input)
     }
 
-    /// Whether tiles can make the sums of some phase.
+    /// True if tiles can compute the sums of a phase.
     fn fits_tiles_somewhere(&self) -> bool {
         Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
     }
 
-    /// Whether tiles make the sums of some phase of so many rows: where that pays, unless it is `asked` for or against.
+    /// True if tiles compute the sums of a phase for `rows` rows: if tiles save time, or as
+    /// `asked`.
     fn has_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> bool {
         (2..=isa.tile_rows).contains(&rows)
             && self.fits_tiles_somewhere()
             && asked.unwrap_or_else(|| cost::TileCycles::new(self, panels, rows, isa).pay())
     }
 
-    /// How many rows tiles would take at once: parts of equal size, unless those are too small.
+    /// Rows per tile: equal parts of all rows, unless the parts are too small.
     fn tile_rows(&self, isa: &Isa) -> usize {
         let all = self.together;
         let equal = all.div_ceil(all.div_ceil(isa.tile_rows.max(1)));
         if equal < cost::LEAST_TILE_ROWS { all.min(isa.tile_rows) } else { equal }
     }
 
-    /// Why tiles make no sums of so many rows on an instruction set that has tiles.
+    /// The reason against tiles for `rows` rows, on an instruction set with tiles.
     fn without_tiles(&self, rows: usize, panels: &[Panels], asked: Option<bool>, isa: &Isa) -> String {
         match asked {
             Some(false) => "asked for".to_owned(),
@@ -340,12 +347,13 @@ impl Product {
         }
     }
 
-    /// Whether the halves of words of weights are apart in a phase, in panels of so many columns: where all vectors are whole.
+    /// True if the halves of weight words are interleaved in a phase, for panels of `columns`
+    /// columns: all vectors must be full.
     pub fn is_apart(&self, phase: Phase, columns: usize) -> bool {
         self.apart > 1 && columns.is_multiple_of(self.apart) && self.format.in_word(self.phase_rows(phase)) == 2
     }
 
-    /// Registers for sums and what they are added to.
+    /// Registers for sums and their operands.
     pub fn registers(&self, isa: &Isa) -> usize {
         let in_word = if self.format == WeightFormat::Int8Quad { 4 } else { 2 };
         match self.format.is_of_integers() && isa.by_lane.iter().all(|own| own.in_word != in_word) {
@@ -354,7 +362,7 @@ impl Product {
         }
     }
 
-    /// How many rows of weights a phase walks.
+    /// Weight rows of a phase.
     pub fn phase_rows(&self, phase: Phase) -> usize {
         match phase {
             Phase::Input => self.input_size,
@@ -362,19 +370,19 @@ impl Product {
         }
     }
 
-    /// How many words or elements a row of a phase's matrix is packed to, for each column.
+    /// Words or elements per column of a packed row of a phase's matrix.
     pub fn packed_rows(&self, phase: Phase) -> usize {
         let rows = self.phase_rows(phase);
         self.format.encoding(rows).len(rows).next_multiple_of(self.abreast)
     }
 
-    /// Whether all rows of a sum stand before those of the next in panels of so many columns: where those are added across lanes.
+    /// True if all rows of a sum precede those of the next sum in a panel: for sums across lanes.
     pub fn sums_are_apart(&self, columns: usize) -> bool {
         self.abreast > 1 && columns.is_multiple_of(self.abreast)
     }
 
-    /// Where the first column of a sum stands in the rows of a phase of a panel, the sum being the `position`-th that takes part; and the elements from one
-    /// row to the next, or from so many as are abreast to the next ones.
+    /// The offset of the first column of the `position`-th sum of a phase in the rows of a panel,
+    /// and the distance, in elements, between rows or between groups of interleaved rows.
     pub fn row_of(&self, phase: Phase, columns: usize, position: usize) -> (usize, usize) {
         match self.sums_are_apart(columns) {
             true => (position * columns * self.packed_rows(phase), columns * self.abreast),
@@ -382,33 +390,34 @@ impl Product {
         }
     }
 
-    /// How many sums take part in a phase.
+    /// Sums of a phase.
     pub fn active(&self, phase: Phase) -> usize {
         self.sums.iter().filter(|s| s.gate(phase).is_some()).count()
     }
 
-    /// In which row of a panel's biases that of a sum stands: among the early ones, or among the late ones.
+    /// The row of a sum's bias among the early or late biases of a panel.
     pub fn bias_row(&self, sum: usize) -> usize {
         let late = self.sums[sum].is_late();
         self.sums[..sum].iter().filter(|s| s.is_late() == late && s.bias.is_some()).count()
     }
 
-    /// In which row of a panel's biases the peepholes of a sum stand: after all early biases.
+    /// The row of a sum's peepholes: after all early biases of a panel.
     pub fn peephole_row(&self, sum: usize) -> usize {
         let biases = self.sums.iter().filter(|s| !s.is_late() && s.bias.is_some()).count();
         biases + self.sums[..sum].iter().filter(|s| s.peephole.is_some()).count()
     }
 
-    /// How many sums before this one take part in a phase: which run of columns of a row of weights is its own.
+    /// The position of a sum among the sums of a phase: the index of its columns in a row of
+    /// weights.
     pub fn position(&self, phase: Phase, sum: usize) -> usize {
         self.sums[..sum].iter().filter(|s| s.gate(phase).is_some()).count()
     }
 
-    /// How many chains of additions the terms of a phase are dealt out to, term `k` to chain `k % chains`; the chains
-    /// are added pairwise at the end.
+    /// Chains of additions of a phase. Chain `k % chains` sums term `k`; the chains are added
+    /// pairwise at the end.
     ///
-    /// More chains hide the latency of a multiply-add where rows are short, and shorten the length over which errors
-    /// grow. Part of what a model means to cellc: it depends neither on the instruction set nor on panels.
+    /// More chains hide the latency of a multiply-add for short rows, and reduce rounding errors.
+    /// The number is part of the semantics of a model: independent of instruction set and panels.
     pub fn chains(&self, phase: Phase) -> usize {
         let lanes = self.active(phase) * self.units;
         match phase {
@@ -420,7 +429,7 @@ impl Product {
         }
     }
 
-    /// What the packed weights of so many columns take.
+    /// Size of the packed weights of `columns` columns.
     fn weight_bytes(&self, columns: usize) -> usize {
         let weights = |phase| self.packed_rows(phase) * self.active(phase) * columns;
         Phase::ALL.into_iter().map(weights).sum::<usize>() * self.format.encoding(0).element().size()
@@ -432,8 +441,8 @@ impl Product {
         (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
     }
 
-    /// In which row of a panel's biases the scales of a sum's rows stand that are walked in a phase, where matrices have
-    /// scales: after all biases and peepholes.
+    /// The row of the scales of a sum in a phase, for matrices with scales: after all biases and
+    /// peepholes of a panel.
     pub fn scale_row(&self, sum: usize, phase: Phase) -> usize {
         let late = phase == Phase::ResetHidden;
         let before = self.bias_rows(late, false);
@@ -441,7 +450,7 @@ impl Product {
         before + hidden + self.position(phase, sum)
     }
 
-    /// How many rows of biases, peepholes and, where there are any, scales a panel has: among the early ones, or the late ones.
+    /// Rows of biases, peepholes and scales of a panel, early or late.
     pub fn bias_rows(&self, late: bool, scales: bool) -> usize {
         let biases = self.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
         let peepholes = self.sums.iter().filter(|s| !late && s.peephole.is_some()).count();
@@ -454,12 +463,13 @@ impl Product {
         biases + peepholes + scaled
     }
 
-    /// Whether the sums of a phase begin at something where bytes of elements have no sign: not where elements have 16 bits.
+    /// True if the sums of a phase need a zero-point correction for unsigned byte elements; false
+    /// for 16-bit elements.
     pub fn has_starts(&self, phase: Phase) -> bool {
         self.starts && WeightFormat::Int8Quad.in_word(self.phase_rows(phase)) == 4
     }
 
-    /// In which row of a panel's biases that stands, where sums have it: after all scales.
+    /// The row of the zero-point corrections: after all scales of a panel.
     pub fn start_row(&self, sum: usize, phase: Phase) -> usize {
         let late = phase == Phase::ResetHidden;
         let starts = |phase| if self.has_starts(phase) { self.active(phase) } else { 0 };
@@ -470,7 +480,7 @@ impl Product {
         self.bias_rows(late, true) - behind + self.position(phase, sum)
     }
 
-    /// Whether it is that of a cell.
+    /// True for the product of a cell.
     fn recurs(&self) -> bool {
         self.sums.iter().any(|s| s.r.is_some())
     }
@@ -481,7 +491,7 @@ impl Product {
     }
 }
 
-/// A phase of a product: which rows of weights are walked.
+/// A phase of a product: a group of weight rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The rows of W, one for each element of x.
@@ -498,7 +508,7 @@ impl Phase {
 }
 
 impl Sum {
-    /// Whether the sum is complete only after the ResetHidden phase.
+    /// True if only the ResetHidden phase completes the sum.
     pub fn is_late(&self) -> bool {
         self.gate(Phase::ResetHidden).is_some()
     }
@@ -512,7 +522,7 @@ impl Sum {
         }
     }
 
-    /// The gate of W or R whose rows add to the sum in a phase.
+    /// The gate of W or R with the rows that add to the sum in a phase.
     pub fn gate(&self, phase: Phase) -> Option<usize> {
         match (phase, self.r) {
             (Phase::Input, _) => self.w,
@@ -526,13 +536,14 @@ impl Sum {
 /// A block for each panel of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// Where the first panel's starts.
+    /// The start of the first panel's block.
     pub offset: usize,
     /// Elements between panels.
     pub stride: usize,
 }
 
-/// Equal panels: `count` times `columns` neighbouring elements of h, and where their weights stand.
+/// Equal panels: `count` times `columns` neighbouring elements of h, and the places of their
+/// weights.
 ///
 /// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input phase and those of the
 /// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
@@ -540,41 +551,41 @@ pub struct Blocks {
 /// the matrix are [abreast](Product::abreast), each column is so many of them, and [all rows of a sum](Product::row_of) stand before those of the next. Where matrices are not f32, biases, peepholes and scales have a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
-    /// How many.
+    /// The number of panels.
     pub count: usize,
     /// Elements of h in one.
     pub columns: usize,
     /// First element of h.
     pub first: usize,
-    /// What is needed for the first two phases.
+    /// The blocks for the first two phases.
     pub early: Blocks,
-    /// Where the rows of the Input phase start, from the block's start.
+    /// The offset of the rows of the Input phase in a block.
     pub input: usize,
-    /// Where the rows of the Hidden phase start, from the block's start.
+    /// The offset of the rows of the Hidden phase in a block.
     pub hidden: usize,
-    /// What is needed for the ResetHidden phase.
+    /// The blocks for the ResetHidden phase.
     pub late: Blocks,
-    /// Where the rows of that phase start, from the block's start.
+    /// The offset of the rows of the ResetHidden phase in a block.
     pub late_rows: usize,
-    /// The early biases: the same blocks, or those of a buffer of their own.
+    /// The early biases: in the same blocks, or in a separate buffer.
     pub early_biases: Blocks,
     /// The late biases.
     pub late_biases: Blocks,
 }
 
 impl Panels {
-    /// What is needed for the first two phases, or for the last.
+    /// The blocks for the first two phases, or for the last phase.
     pub fn blocks(&self, late: bool) -> Blocks {
         if late { self.late } else { self.early }
     }
 
-    /// Its biases, peepholes and scales.
+    /// The biases, peepholes and scales.
     pub fn biases(&self, late: bool) -> Blocks {
         if late { self.late_biases } else { self.early_biases }
     }
 }
 
-/// How one instruction set covers the columns of one panel.
+/// The vectors of one instruction set that cover the columns of one panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tiling {
     /// Tiles of whole vectors, the same columns of every sum at once; the pointwise part works on the accumulators.
@@ -595,68 +606,69 @@ impl Tiling {
     }
 }
 
-/// How a reason starts for which two threads do not share a product.
+/// The prefix of reasons against two threads.
 const ONE_THREAD: &str = "one thread: ";
 
-/// How one product is computed.
+/// The plan of one product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProductPlan {
-    /// What is computed.
+    /// The product.
     pub product: Product,
-    /// Its panels: full ones, then what is left.
+    /// The panels: full panels, then the remainder.
     pub panels: Vec<Panels>,
-    /// What its matrices are multiplied in, or most of them.
+    /// The arithmetic of all or most matrices.
     pub arithmetic: Arithmetic,
-    /// Of which whole numbers x is multiples, if those are multiplied as integers as they are.
+    /// The quantisation of x, if the product multiplies the model's integers.
     pub own_x: Option<Multiples>,
-    /// The same of h, but where the reset gate has multiplied it.
+    /// The quantisation of h, without a reset gate applied.
     pub own_h: Option<Multiples>,
-    /// Packed elements, alignment included, and biases where they are of one kind.
+    /// Packed elements, with alignment; includes biases of the element type.
     pub weights: usize,
-    /// Packed f32 beside them: biases, peepholes and scales, where matrices are no f32.
+    /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
     pub biases: usize,
-    /// How far the loops over rows are unrolled.
+    /// The unrolling of loops over rows.
     pub unrolled: Unrolled,
-    /// Whether loops over rows are unrolled by so many that [loads are apart](Isa::load_distance).
+    /// True if loops over rows are unrolled to satisfy [`Isa::load_distance`].
     pub loads_apart: bool,
-    /// Whether every other step walks the panels from the last to the first: what the step before read last is still in
-    /// the cache.
+    /// True if every other step reads the panels from the last to the first, to begin with weights
+    /// still in the cache.
     pub snake: bool,
-    /// Whether the x terms of all steps of a sequence are computed first, several steps at once.
+    /// True if the x terms of all steps of a sequence are computed first, several steps together.
     pub input_first: bool,
-    /// Whether tiles are asked for, or none; else those that pay.
+    /// The user's choice of tiles. `None`: tiles if they save time.
     pub tiles: Option<bool>,
-    /// What each of two threads computes, where there are two.
+    /// The halves for two threads.
     pub halves: Option<[Half; 2]>,
-    /// For each instruction set of [`Plan::isas`]: how many rows are computed at once.
+    /// For each instruction set of [`Plan::isas`]: rows computed together.
     pub rows_at_once: Vec<usize>,
     /// For each instruction set of [`Plan::isas`], for each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
-    /// Why, a line each.
+    /// The reasons, one line each.
     pub reasons: Vec<String>,
 }
 
-/// How far the loops of a product over rows are unrolled.
+/// The unrolling of a product's loops over rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrolled {
     /// No loop is left.
     Fully,
-    /// An iteration takes as many rows as the instruction set wants; rows that fill two iterations make a loop.
+    /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
+    /// a loop.
     InTurns,
-    /// An iteration takes one row, or those that are packed as one: the smallest code.
+    /// An iteration takes one row, or the rows of a packed word: the smallest code.
     Never,
 }
 
-/// What one of two threads computes of a cell.
+/// The half of a cell for one of two threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Half {
-    /// Whether rows are divided; else units.
+    /// True if rows are divided, false if units are divided.
     pub is_of_rows: bool,
-    /// Of the rows of a batch.
+    /// The range of batch rows.
     pub rows: Range<usize>,
-    /// Of the units of each row.
+    /// The range of units of each row.
     pub units: Range<usize>,
-    /// Of [`ProductPlan::panels`]: those that hold the units.
+    /// The range of [`ProductPlan::panels`] with the units.
     pub panels: Range<usize>,
 }
 
@@ -670,31 +682,32 @@ impl fmt::Display for Half {
     }
 }
 
-/// How a model is computed.
+/// The plan of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The architecture.
     pub arch: &'static Arch,
-    /// The instruction sets, the baseline first, the best last, and whether each fuses multiply-add.
+    /// The instruction sets, baseline first, best last; true for fused multiply-add.
     pub isas: Vec<(&'static Isa, bool)>,
     /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
     pub products: Vec<ProductPlan>,
-    /// By the value of a depthwise convolution whose windows are multiplied in integers: in which, and of which whole numbers x is multiples, if those are
-    /// multiplied as they are.
+    /// Depthwise convolutions with integer products, by value: the arithmetic, and the quantisation
+    /// of x if the convolution multiplies the model's integers.
     pub windows: BTreeMap<usize, (Arithmetic, Option<Multiples>)>,
-    /// What is computed only where a condition says so.
+    /// Operations computed only under a condition.
     pub branches: Branches,
-    /// What is done in registers where its operand is computed.
+    /// Operations fused into the kernel of their operand.
     pub fusion: Fusion,
-    /// How far activations may be from their exact values.
+    /// The accuracy of activations.
     pub accuracy: Accuracy,
-    /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+    /// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals
+    /// are kept.
     pub flush_below: Option<f32>,
-    /// How many registers one value of a kernel holds.
+    /// Registers per value of a kernel.
     pub values: Values,
 }
 
-/// How many vector registers one value of a kernel holds.
+/// Vector registers per value of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// One: C has operators and intrinsics for the vectors of a machine.
@@ -704,7 +717,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// Those of generated code in a language.
+    /// The registers per value in a language.
     pub fn of(language: Language) -> Self {
         match language {
             Language::Rust => Self::Passes,
@@ -712,12 +725,12 @@ impl Values {
         }
     }
 
-    /// Those of a product: the dot products of integers are operations of registers.
+    /// The registers per value in a product. Integer dot products use single registers.
     pub fn of_product(self, product: &Product) -> Self {
         if product.format.is_of_integers() { Self::Registers } else { self }
     }
 
-    /// The vectors of a pass, as (column, lanes), that are one value each.
+    /// The values of a pass as vectors (column, lanes).
     pub fn of_pass(self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
         match self {
             Self::Registers => vectors.to_vec(),
@@ -733,7 +746,8 @@ impl Values {
 }
 
 impl Plan {
-    /// Lanes of a value that no pass computes, on an instruction set: where values join registers, those of the widest one.
+    /// Lanes of values outside passes on an instruction set. If values join registers, the lanes of
+    /// the widest value.
     pub fn width(&self, isa: &Isa) -> usize {
         match self.values {
             Values::Passes if isa.lanes > 1 => self.isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(isa.lanes),
@@ -741,8 +755,8 @@ impl Plan {
         }
     }
 
-    /// Whether a step of the model remembers in which order the one before walked large weights: sequences know it
-    /// from the number of the step.
+    /// True if a step remembers the reading direction of the step before; sequences derive the
+    /// direction from the step's number.
     pub fn alternates(&self, model: &ValidModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());
@@ -750,13 +764,13 @@ impl Plan {
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
 
-    /// The instruction set whose body the target's C compiler makes if it is told nothing else.
+    /// The instruction set that the target's C compiler selects by default.
     #[cfg(feature = "builder")]
     pub fn usual(&self) -> usize {
         self.isas.iter().rposition(|(isa, _)| isa.c_flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
     }
 
-    /// Which of the options that apply to the model change nothing, a sentence each.
+    /// Options without effect on the model, one sentence each.
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
@@ -770,7 +784,8 @@ impl Plan {
     }
 }
 
-/// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+/// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals are
+/// kept.
 pub fn flush_below(options: &Options) -> Option<f32> {
     (!options.keep_denormals).then_some(FLUSH_BELOW)
 }
@@ -862,7 +877,8 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
-/// Whether two threads share a product, and why; `Err` of nothing where one was asked for.
+/// True if two threads share a product, with the reason. An empty `Err` if one thread was
+/// requested.
 fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
     match (options.threads, op) {
         (Threads::One, _) => Err(String::new()),
@@ -875,7 +891,8 @@ fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String,
     }
 }
 
-/// The halves of a product: of its rows, or of its panels, the first of which are a group of their own.
+/// The halves of a product: halves of its rows, or of its panels; the panels of the first half are
+/// a separate group.
 fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
     let (rows, units) = (product.rows, product.units);
     if rows > 1 {
@@ -887,7 +904,7 @@ fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
     Some([half(0..cut, 0..1), half(cut..units, 1..panels.len())])
 }
 
-/// Plans a product whose matrices are multiplied in an arithmetic.
+/// Plans a product in an arithmetic.
 fn plan_product(
     (product, arithmetic): (Product, Arithmetic),
     width: usize,
@@ -1005,7 +1022,7 @@ fn plan_product(
     plan
 }
 
-/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why.
+/// Columns of a full panel for single rows and `units` units, with the reason.
 fn panel_columns(op: &ValidOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
     let activations = match op {
         ValidOp::Cell(cell)
@@ -1096,7 +1113,8 @@ pub fn accumulators(isa: &Isa) -> usize {
     isa.registers * 3 / 4
 }
 
-/// How an instruction set covers the columns of a panel, of a product whose weights take so many bytes.
+/// The vectors that cover the columns of a panel on an instruction set. `bytes` is the size of the
+/// weights.
 fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &Arch), values: Values) -> Tiling {
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
         return Tiling::Runs;
@@ -1123,8 +1141,8 @@ fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &
     Tiling::Columns(passes(&vectors, at_once, line, isa, values))
 }
 
-/// Vectors of columns in passes of at most so many. They are of equal size, as a short one would wait for the latency of its few chains, and of
-/// whole lines of the cache, unless that makes a loop of them.
+/// Column vectors in passes of limited size. Passes have equal sizes, as a short pass cannot hide
+/// the latency of its chains, and take whole cache lines unless the passes then form a loop.
 fn passes(
     vectors: &[(usize, usize)],
     at_once: usize,
@@ -1148,7 +1166,7 @@ fn passes(
     vectors.chunks(size).map(<[_]>::to_vec).collect()
 }
 
-/// The same of the columns of a panel for sums that are completed later.
+/// The vectors that cover the columns of a panel, for sums completed later.
 pub fn late_passes(product: &Product, columns: usize, isa: &Isa, values: Values) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
     match (isa.pass, values.of_product(product)) {
