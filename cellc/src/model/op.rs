@@ -1,12 +1,12 @@
 use super::{Activation, Cell, Dim, Direction, ElementType, Model, Tensor, ValueId};
 
-/// What a node does. Inputs and outputs are in the order in which they are listed here; a way in whose format has another brings them into this one,
-/// as it does with the order of dimensions and of gates.
+/// The operation of a node. Inputs and outputs are in the order listed here. Readers of other
+/// formats reorder inputs, outputs, dimensions and gates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// An input of the model, or of a [`Loop`]'s body.
     Parameter,
-    /// A tensor that is known when compiling.
+    /// A compile-time tensor.
     Constant(Tensor),
     /// A change of the element type. Floating point types all compute in f32.
     Convert,
@@ -20,7 +20,8 @@ pub enum Op {
     Result,
     /// Element by element, shapes broadcast by NumPy's rules.
     Elementwise(Elementwise),
-    /// Inputs: a `[.., M, K]`, b `[.., K, N]`, either transposed where said; a vector is a row on the left, a column on the right.
+    /// A matrix product. Inputs: a `[.., M, K]`, b `[.., K, N]`, each possibly transposed. A vector
+    /// is a row on the left, a column on the right.
     MatMul {
         /// a is `[.., K, M]`.
         transpose_a: bool,
@@ -29,42 +30,43 @@ pub enum Op {
     },
     /// `exp(v) / sum exp(v)` along an axis, or its logarithm.
     Softmax {
-        /// From the end where negative.
+        /// The axis; negative values count from the end.
         axis: i64,
-        /// Whether the logarithm is meant.
+        /// True for the logarithm.
         log: bool,
     },
     /// Along some axes. Inputs: data, axes (all if absent).
     Reduce {
-        /// What is computed.
+        /// The operation.
         reduction: Reduction,
-        /// Whether the axes stay, with a size of 1.
+        /// True if the reduced axes stay, with size 1.
         keep: bool,
-        /// What no axes mean, given as an empty list.
+        /// The meaning of an empty list of axes.
         no_axes: NoAxes,
     },
-    /// Data less its mean, divided by its deviation, or what is like that.
+    /// A normalisation: data minus its mean, divided by its deviation, and variants.
     Normalize(Normalization),
-    /// The inputs side by side.
+    /// The concatenation of the inputs.
     Concat {
-        /// From the end where negative.
+        /// The axis; negative values count from the end.
         axis: i64,
     },
     /// Equal parts. Inputs: data, axis. As many outputs as parts.
     Split {
-        /// How many.
+        /// The number of parts.
         parts: usize,
     },
-    /// Parts of given lengths, of which one may be -1. Inputs: data, axis, lengths.
+    /// Parts of given lengths; one length may be -1. Inputs: data, axis, lengths.
     VariadicSplit,
-    /// Inputs: data, shape, of which one may be -1.
+    /// Inputs: data, shape; one size may be -1.
     Reshape {
-        /// Whether a 0 in the shape keeps the size that data has there; else it is a size of 0.
+        /// True if a 0 in the shape copies the size of data; otherwise 0 is a size.
         zero_keeps: bool,
     },
     /// Inputs: data, axes (all of size 1 if absent).
     Squeeze {
-        /// Whether an axis of another size than 1 stays; else it is an error. A way in does not know the sizes.
+        /// True if an axis with a size other than 1 stays; otherwise the axis is an error. Readers
+        /// do not know the sizes.
         skip: bool,
     },
     /// Inputs: data, axes.
@@ -73,172 +75,176 @@ pub enum Op {
     Transpose,
     /// Inputs: data, indices, axis.
     Gather {
-        /// From the end of the indices' dimensions where negative.
+        /// The number of batch dimensions; negative values count from the end of the indices' dimensions.
         batch_dims: i64,
     },
     /// Inputs: data, start, stop, step, axes (the first ones if absent).
     Slice,
-    /// Inputs: data, begin, end, strides (1 if absent). Masks by dimension; what is missing is false.
+    /// Inputs: data, begin, end, strides (1 if absent). Masks are by dimension; missing entries are
+    /// false.
     StridedSlice {
-        /// Where begin does not count.
+        /// True to ignore begin.
         begin_mask: Vec<bool>,
-        /// Where end does not count.
+        /// True to ignore end.
         end_mask: Vec<bool>,
-        /// Where a dimension of 1 is put in.
+        /// True to insert a dimension of size 1.
         new_axis_mask: Vec<bool>,
-        /// Where the dimension goes.
+        /// True to remove the dimension.
         shrink_axis_mask: Vec<bool>,
-        /// Where all dimensions that nothing is said of stand.
+        /// True for the ellipsis: all unmentioned dimensions.
         ellipsis_mask: Vec<bool>,
     },
     /// The first elements along an axis in reverse. Inputs: data, how many for each place along the other axis.
     ReverseSequence {
-        /// From the end where negative.
+        /// The axis of the batch; negative values count from the end.
         batch_axis: i64,
-        /// From the end where negative.
+        /// The axis of the steps; negative values count from the end.
         seq_axis: i64,
     },
-    /// Data with some of its parts along an axis replaced. Inputs: data, indices, the new parts, axis.
+    /// Data with replaced parts along an axis. Inputs: data, indices, new parts, axis.
     ScatterUpdate,
-    /// Data with parts replaced. Inputs: data, indices, whose last dimension says where a part begins, the new parts.
+    /// Data with replaced parts. Inputs: data, indices, new parts. The last dimension of the
+    /// indices is the start of a part.
     ScatterNd {
-        /// What an element becomes together with the new one; none: the new one.
+        /// The operation that combines the old and the new element. `None`: the new element.
         combine: Option<Elementwise>,
     },
     /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the axis.
     ScatterElements {
-        /// As for parts.
+        /// The combining operation, as for parts.
         combine: Option<Elementwise>,
     },
     /// Channels as blocks of elements in space, or the other way round.
     Blocks(Blocks),
     /// Inputs: data, indices along the axis.
     GatherElements {
-        /// From the end where negative.
+        /// The axis; negative values count from the end.
         axis: i64,
     },
-    /// Parts of data at places that rows of indices name. Inputs: data, indices, whose last dimension is a place along each
-    /// of the axes behind the batch.
+    /// Parts of data selected by rows of indices. Inputs: data, indices. The last dimension of the
+    /// indices has one place per axis after the batch.
     GatherNd(GatherNd),
-    /// A discrete Fourier transform. Inputs: data, axes, and the length along each axis where it is not the data's (-1: the
-    /// data's).
+    /// A discrete Fourier transform. Inputs: data, axes, and optional lengths along the axes (-1:
+    /// the length of data).
     Dft(Dft),
-    /// The spectra of a signal's frames. Inputs: signal `[N, T]` or `[N, T, parts]`, elements from one frame to the next, the
-    /// length of a frame, window where present.
+    /// The spectra of a signal's frames. Inputs: signal `[N, T]` or `[N, T, parts]`, distance
+    /// between frames, length of a frame, optional window.
     Stft {
-        /// Whether the frequencies above half the sampling rate are left out.
+        /// True to omit the frequencies above half the sampling rate.
         half: bool,
     },
     /// A window for spectra. Input: its length.
     SpectralWindow(SpectralWindow),
-    /// Weights that sum the frequencies of a spectrum to bands of the mel scale. Inputs: bands, length of the transform,
-    /// sampling rate, lowest and highest frequency.
+    /// Weights from frequencies of a spectrum to bands of the mel scale. Inputs: bands, length of
+    /// the transform, sampling rate, lowest and highest frequency.
     MelWeights,
     /// Scaled dot-product attention. Inputs: query, key, value, mask where present, scale where present.
     Attention {
-        /// Whether a query attends only to the keys up to its own place.
+        /// True if a query attends only to keys up to its own place.
         causal: bool,
     },
     /// Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
-    /// Inputs: data, how often it stands along each axis.
+    /// Inputs: data, repetitions along each axis.
     Tile,
-    /// The sum of all elements up to each along an axis. Inputs: data, axis.
+    /// Cumulative sums along an axis. Inputs: data, axis.
     RunningSum {
-        /// Whether each is left out of its own sum.
+        /// True to exclude each element from its own sum.
         exclusive: bool,
-        /// Whether sums begin at the end.
+        /// True to sum from the end.
         reverse: bool,
     },
-    /// A row for each index: `on` there, `off` elsewhere. Inputs: indices, how long a row is, on, off.
+    /// A row for each index: `on` at the index, `off` elsewhere. Inputs: indices, length of a row,
+    /// on, off.
     OneHot {
-        /// Where the rows stand in the result, from the end where negative.
+        /// The axis of the rows in the result; negative values count from the end.
         axis: i64,
-        /// Whether negative indices count from the end; else they are nowhere.
+        /// True if negative indices count from the end; otherwise their rows are all `off`.
         from_end: bool,
     },
-    /// Matrices with zeros on one side of a diagonal. Inputs: data, and the diagonal where it is not the main one.
+    /// Matrices with zeros on one side of a diagonal. Inputs: data, optional diagonal (default:
+    /// main).
     Triangle {
-        /// Whether zeros stand below.
+        /// True for zeros below the diagonal.
         upper: bool,
     },
-    /// What the reader does not know, in a branch that may not be chosen.
+    /// An operation that the reader does not support, in a branch that may not be chosen.
     Unread(Box<Unread>),
-    /// Ones on a diagonal. Inputs: the numbers of rows and of columns, and how far it is above the main one.
+    /// Ones on a diagonal. Inputs: rows, columns, offset above the main diagonal.
     Eye,
-    /// Elements moved along axes, those beyond an end to the other one. Inputs: data, by how many places, axes.
+    /// A rotation of elements along axes. Inputs: data, shifts, axes.
     Roll,
     /// Ones on a diagonal, in the shape of the input.
     EyeLike {
-        /// How far it is above the main one.
+        /// The offset above the main diagonal.
         diagonal: i64,
     },
     /// Sums of products. Inputs: the factors.
     Einsum {
-        /// The letters of their dimensions and of the result's, as NumPy writes them.
+        /// The letters of the dimensions of factors and result, in NumPy's notation.
         equation: String,
     },
-    /// Elements at other places along axes. Inputs: data, factors or sizes, and the axes where those are not all.
+    /// Resampling along axes. Inputs: data, factors or sizes, optional axes (default: all).
     Resize(Resize),
     /// The shape, as integers.
     ShapeOf,
     /// Integers from the first input to before the second, the third apart.
     Range,
-    /// The variable's value; its one input, where there is one, is the initial value (zero else).
+    /// The variable's value. Optional input: the initial value (default: zero).
     ReadValue {
-        /// Which.
+        /// The variable.
         variable: String,
-        /// The shape it is declared with: that of its initial value has to fit.
+        /// The declared shape; the initial value must fit.
         shape: Option<Vec<Dim>>,
-        /// The element type it is declared with: its initial value has to be of that.
+        /// The declared element type, also of the initial value.
         element: Option<ElementType>,
     },
-    /// Gives the variable its value after the step, and passes it on.
+    /// Sets the variable's next value; the output is this value.
     Assign {
-        /// Which.
+        /// The variable.
         variable: String,
     },
-    /// Inputs: data `[N, C, ..]`, weights, and a number for each output channel where that is added.
+    /// Inputs: data `[N, C, ..]`, weights, optional bias per output channel.
     Convolution(Box<Convolution>),
     /// Input: data `[N, C, ..]`.
     Pool(Box<Pool>),
-    /// Inputs: data, how many elements are put in front along each axis and how many behind (taken away where negative), the value, and the axes that are
-    /// meant (all of them if absent).
+    /// Inputs: data, padding before and after each axis (negative: cropping), value, optional axes
+    /// (default: all).
     Pad(PadMode),
-    /// The best elements along an axis and their places. Inputs: data, how many.
+    /// The best elements along an axis and their places. Inputs: data, count.
     TopK {
-        /// From the end where negative.
+        /// The axis; negative values count from the end.
         axis: i64,
-        /// Whether the largest are the best.
+        /// True for the largest elements, false for the smallest.
         largest: bool,
-        /// Whether of equal ones the last is better.
+        /// True if the last of equal elements wins.
         last: bool,
-        /// Whether they stand in the order of their places, not the best one first.
+        /// True to sort by place, false to sort best first.
         sorted_by_place: bool,
     },
-    /// A body that is computed again and again.
+    /// A loop.
     Loop(Box<Loop>),
     /// One of two bodies.
     If(Box<If>),
 }
 
-/// What a reduction along an empty list of axes is.
+/// The meaning of a reduction along an empty list of axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAxes {
     /// Along all axes.
     All,
-    /// Data as they are.
+    /// Data unchanged.
     Same,
-    /// What is computed of each element, of which nothing is then combined.
+    /// The operation on each element alone.
     Each,
 }
 
-/// What [`Op::Reduce`] computes.
+/// The operation of [`Op::Reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// v1 + v2 + ..
     Sum,
-    /// The sum, divided by how many there are.
+    /// The mean.
     Mean,
     /// The largest.
     Max,
@@ -256,60 +262,63 @@ pub enum Reduction {
     LogSumExp,
     /// The sum of squares.
     SumSquare,
-    /// Whether all are true.
+    /// True if all are true.
     All,
-    /// Whether any is true.
+    /// True if any is true.
     Any,
 }
 
-/// What [`Op::Normalize`] computes; `eps` is added so that nothing is divided by 0.
+/// The operation of [`Op::Normalize`]; `eps` avoids a division by 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Normalization {
-    /// `(x - mean) / sqrt(variance + eps) * scale + shift`, a number of each for each place along axis 1.
+    /// `(x - mean) / sqrt(variance + eps) * scale + shift`, with one number of each per place along
+    /// axis 1.
     ///
     /// Inputs: x, scale, shift, mean, variance.
     Batch {
-        /// What is added to the variance.
+        /// The addend of the variance.
         eps: f32,
     },
-    /// The same over all axes from one on, of which scale and shift have one number for each place. Inputs: x, scale where present, shift where present.
+    /// Normalisation over all axes from `axis`, with one number of scale and shift per place of
+    /// these axes. Inputs: x, optional scale, optional shift.
     Layer {
-        /// From the end where negative.
+        /// The axis; negative values count from the end.
         axis: i64,
-        /// What is added to the variance.
+        /// The addend of the variance.
         eps: f32,
-        /// Whether the mean is taken as 0, and the variance is that of the squares.
+        /// True if the mean counts as 0 and the variance is the mean of the squares.
         root_mean_square: bool,
     },
-    /// The same over each of some groups of places along axis 1 and all axes after it. Inputs: x, scale, shift.
+    /// Normalisation over groups of places along axis 1 and all later axes. Inputs: x, scale,
+    /// shift.
     Group {
-        /// How many groups; 0: as many as places.
+        /// The number of groups; 0: one per place.
         groups: usize,
-        /// What is added to the variance.
+        /// The addend of the variance.
         eps: f32,
     },
-    /// The same over the axes that are given, without scale and shift. Inputs: x, axes where present.
+    /// Normalisation over given axes, without scale and shift. Inputs: x, optional axes.
     Variance {
-        /// The first of the axes where none are given: all from it on.
+        /// Without axes in the inputs: the first of the axes; all later axes follow.
         first: usize,
-        /// What is added.
+        /// The addend.
         eps: f32,
-        /// Whether to the variance; else to its root.
+        /// True to add to the variance, false to its root.
         inside: bool,
-        /// Whether it is divided by the deviation.
+        /// True to divide by the deviation.
         divides: bool,
     },
-    /// `x / sqrt(sum of squares)` over the axes that are given. Inputs: x, axes.
+    /// `x / sqrt(sum of squares)` over given axes. Inputs: x, axes.
     Length {
-        /// What is added to the sum, or the least that it counts as.
+        /// The addend or the lower limit of the sum.
         eps: f32,
-        /// Whether it is added.
+        /// True to add, false for a lower limit.
         adds: bool,
     },
 }
 
 impl Normalization {
-    /// How many inputs it takes.
+    /// The number of inputs.
     pub fn inputs(self) -> std::ops::RangeInclusive<usize> {
         match self {
             Self::Batch { .. } => 5..=5,
@@ -324,44 +333,44 @@ impl Normalization {
 /// [`Op::GatherNd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatherNd {
-    /// Leading dimensions that data and indices share.
+    /// Leading dimensions shared by data and indices.
     pub batch_dims: i64,
-    /// Whether the result has one dimension in place of those of the batch.
+    /// True if the result merges the batch dimensions into one.
     pub flattens_batch: bool,
 }
 
 /// [`Op::Dft`]. The two parts of complex numbers are the last dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dft {
-    /// From a spectrum to a signal, divided by the length.
+    /// True for the inverse transform, divided by the length.
     pub inverse: bool,
-    /// Whether the signal is real and its spectrum has the frequencies up to half the sampling rate only.
+    /// True if the signal is real and the spectrum ends at half the sampling rate.
     pub half: bool,
-    /// Whether real numbers have a last dimension of 1, which axes count, instead of none.
+    /// True if real numbers have a last dimension of 1, included in the count of axes.
     pub parts_of_real: bool,
 }
 
-/// What [`Op::SpectralWindow`] gives.
+/// The window of [`Op::SpectralWindow`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpectralWindow {
     /// Coefficients of `cos(2 pi k n / N)` for k = 0, 1, 2.
     pub cosines: [f64; 3],
-    /// Whether N is the length of the window, rather than the length less one.
+    /// True if N is the length of the window, false for the length minus one.
     pub periodic: bool,
 }
 
-/// How Broadcast aligns its input with the shape.
+/// The alignment of the input with the shape in Broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroadcastMode {
     /// At the end; sizes of 1 widen.
     Numpy,
     /// At the end; both widen.
     Bidirectional,
-    /// The third input says which dimension of the shape each of the input's is.
+    /// The third input maps dimensions of the input to dimensions of the shape.
     Explicit,
 }
 
-/// What [`Op::Elementwise`] computes.
+/// The operation of [`Op::Elementwise`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names say it
 pub enum Elementwise {
@@ -412,7 +421,7 @@ pub enum Elementwise {
     Divide,
     Maximum,
     Minimum,
-    /// The first to the power of the second, which at run time is one constant.
+    /// The first to the power of the second; at run time the second is a single constant.
     Power,
     /// Of integers. The sign of the dividend.
     Mod,
@@ -420,7 +429,7 @@ pub enum Elementwise {
     FloorMod,
     Floor,
     Ceiling,
-    /// The nearest whole number, the even one of two.
+    /// The nearest integer; ties to even.
     Round,
     /// Without the fraction.
     Truncate,
@@ -440,20 +449,20 @@ pub enum Elementwise {
 }
 
 impl Elementwise {
-    /// Whether it is made of others.
+    /// True if other operations compute the operation.
     pub fn is_composed(self) -> bool {
         use Elementwise as E;
         let gates = matches!(self, E::Swish { .. } | E::Mish | E::HardSwish | E::GeluTanh | E::Gelu);
         gates || self.is_hyperbolic() || matches!(self, E::Selu | E::Celu { .. } | E::SquaredDifference)
     }
 
-    /// Whether it is a function of circles or hyperbolas that is made of others.
+    /// True for a trigonometric or hyperbolic function that other operations compute.
     pub fn is_hyperbolic(self) -> bool {
         use Elementwise as E;
         matches!(self, E::Tan | E::Sinh | E::Cosh | E::Asin | E::Acos | E::Asinh | E::Acosh | E::Atanh)
     }
 
-    /// How many inputs it takes.
+    /// The number of inputs.
     pub fn inputs(self) -> usize {
         use Elementwise as E;
         match self {
@@ -471,97 +480,99 @@ impl Elementwise {
     }
 }
 
-/// A body that is computed again and again, as often as a constant or the pieces of an input say.
+/// A loop with a trip count from a constant or from the pieces of an input.
 ///
-/// Inputs of the node: the trip count and the condition where it has them, then what [`LoopInput`] names by place.
+/// Inputs of the node: trip count and condition, if present; then the inputs of [`LoopInput`] by
+/// index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
-    /// Its Parameters and Results are named by the ports by their place in [`Model::parameters`] and [`Model::results`].
+    /// The body. Ports name its Parameters and Results by index in [`Model::parameters`] and
+    /// [`Model::results`].
     pub body: Model,
-    /// Whether inputs 0 and 1 are the trip count and the condition.
+    /// True if inputs 0 and 1 are the trip count and the condition.
     pub counted: bool,
-    /// What the body's Parameters are.
+    /// The sources of the body's Parameters.
     pub inputs: Vec<LoopInput>,
-    /// What the node's outputs are, in port order.
+    /// The sources of the node's outputs, in port order.
     pub outputs: Vec<LoopOutput>,
-    /// The body's Parameter that is the number of the iteration.
+    /// The body's Parameter with the number of the iteration.
     pub current_iteration: Option<usize>,
-    /// The body's Result that says whether to go on.
+    /// The body's Result with the loop condition.
     pub condition: Option<usize>,
 }
 
-/// Windows that move over the dimensions behind `[N, C]`.
+/// Windows that move over the dimensions after `[N, C]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// From one window to the next, by dimension; 1 if empty.
     pub strides: Vec<usize>,
     /// From one element of a window to the next, by dimension; 1 if empty.
     pub dilations: Vec<usize>,
-    /// What is put around the data.
+    /// The padding.
     pub padding: Padding,
 }
 
-/// What is put around data before windows move over it.
+/// The padding of data for windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// So many elements in front and behind, by dimension; none if empty.
+    /// Numbers of elements before and after, by dimension; empty: none.
     Explicit {
         /// In front.
         begin: Vec<i64>,
         /// Behind.
         end: Vec<i64>,
     },
-    /// As many as there have to be for a window at every stride-th element; the odd one behind.
+    /// As many as needed for a window at every stride-th element; an odd element goes to the end.
     SameUpper,
-    /// The same; the odd one in front.
+    /// As many as needed for a window at every stride-th element; an odd element goes to the front.
     SameLower,
     /// None.
     Valid,
 }
 
-/// How many groups of channels have weights of their own.
+/// Groups of channels with separate weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// So many; the weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
+    /// A given number; the weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
     Count(usize),
-    /// As many as the first dimension of the weights says: `[groups, M / groups, C / groups, ..]`.
+    /// The first dimension of the weights: `[groups, M / groups, C / groups, ..]`.
     InWeights,
 }
 
 /// [`Op::Convolution`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Convolution {
-    /// How its windows move.
+    /// The movement of the windows.
     pub window: Window,
     /// Groups of channels.
     pub groups: Groups,
-    /// Whether every element of the data adds the kernel to the output, rather than every window gives one.
+    /// True for a transposed convolution: every element of data adds the kernel to the output.
     pub transposed: bool,
-    /// Transposed: how many elements the output has behind the last, by dimension; none if empty.
+    /// Transposed: additional elements at the end of the output, by dimension; empty: none.
     pub output_padding: Vec<usize>,
-    /// Transposed: what says the sizes of the output.
+    /// Transposed: the source of the output's sizes.
     pub output_sizes: OutputSizes,
 }
 
-/// What says the sizes of a transposed convolution's output.
+/// The source of the sizes of a transposed convolution's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputSizes {
     /// Data, kernel and pads.
     Follow,
-    /// These, which decide the pads as ONNX says it.
+    /// Given sizes; pads follow by the rules of ONNX.
     Given(Vec<usize>),
-    /// The third input, which decides the pads as OpenVINO does.
+    /// The third input; pads follow by the rules of OpenVINO.
     Input,
 }
 
-/// What a pool makes of a window.
+/// The operation of a pool on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
     /// The largest element.
     Max,
     /// The mean.
     Average {
-        /// Whether pads are elements of the window.
+        /// True if pads count as elements of the window.
         count_pads: bool,
     },
 }
@@ -569,28 +580,28 @@ pub enum PoolKind {
 /// [`Op::Pool`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// What it computes.
+    /// The operation.
     pub kind: PoolKind,
     /// The size of a window; empty: all of the data.
     pub kernel: Vec<usize>,
-    /// How it moves.
+    /// The movement of the window.
     pub window: Window,
-    /// How many windows there are where the last one would reach beyond the pads.
+    /// The treatment of a last window that reaches beyond the pads.
     pub rounding: Rounding,
 }
 
-/// Whether a pool has a last window that reaches beyond the pads.
+/// The treatment of a pool's last window that reaches beyond the pads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// No.
     Floor,
     /// Yes.
     Ceil,
-    /// Yes, if it starts before the pads behind the data.
+    /// Yes, if the window starts before the pads at the end.
     CeilInside,
 }
 
-/// What [`Op::Pad`] puts around data.
+/// The padding values of [`Op::Pad`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PadMode {
     /// A number.
@@ -605,80 +616,81 @@ pub enum PadMode {
     Wrap,
 }
 
-/// What [`Op::Blocks`] takes.
+/// The attributes of [`Op::Blocks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// How long a block is along each axis.
+    /// The length of a block along each axis.
     pub size: usize,
     /// From channels to space.
     pub to_space: bool,
-    /// Whether the channel counts in front of the place in a block.
+    /// True if the channel comes before the place in a block.
     pub channel_first: bool,
 }
 
 /// One of two bodies. Inputs of the node: the condition, one element, then what the bodies read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
-    /// What is computed where the condition holds.
+    /// The branch for a true condition.
     pub then: Branch,
-    /// What is computed where it does not.
+    /// The branch for a false condition.
     pub otherwise: Branch,
 }
 
-/// A body that an [`If`] may choose. Its Results are the node's outputs, in order.
+/// A branch of an [`If`]. The body's Results are the node's outputs, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// What is computed.
+    /// The body.
     pub body: Model,
-    /// By Parameter of the body: which input of the node it is.
+    /// By Parameter of the body: the index of the node's input.
     pub inputs: Vec<usize>,
 }
 
-/// Why a part of a branch could not be read.
+/// The problem of an unreadable part of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What would be valid.
+    /// The valid values.
     pub valid: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
-/// Where a body's Parameter comes from.
+/// The source of a body's Parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopInput {
     /// The body's Parameter.
     pub parameter: usize,
     /// The node's input: an index into its inputs.
     pub input: usize,
-    /// Whether it is cut along an axis, a piece for each iteration.
+    /// The axis along which the input is cut into one piece per iteration. `None`: not cut.
     pub slice: Option<Slicing>,
-    /// The body's Result that it is from the second iteration on.
+    /// The body's Result that supplies the value from the second iteration on.
     pub back_edge: Option<usize>,
 }
 
-/// What a node's output is.
+/// The source of a node's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopOutput {
     /// The body's Result.
     pub result: usize,
-    /// Whether the pieces of all iterations are put together along an axis; else it is the last iteration's.
+    /// The concatenation of the pieces of all iterations along an axis. `None`: the value of the
+    /// last iteration.
     pub concatenation: Option<Slicing>,
 }
 
-/// How pieces are cut along an axis, or put together.
+/// The cutting or concatenation of pieces along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
-    /// From the end where negative.
+    /// The axis; negative values count from the end.
     pub axis: i64,
-    /// Where the first piece starts; from the end where negative.
+    /// The start of the first piece; negative values count from the end.
     pub start: i64,
-    /// Where the last piece ends; from the end where negative, -1 being the end itself.
+    /// The end of the last piece; negative values count from the end, -1 is the end itself.
     pub end: i64,
-    /// From one piece to the next; backwards where negative.
+    /// The distance between pieces; negative: backwards.
     pub stride: i64,
-    /// How long a piece is.
+    /// The length of a piece.
     pub part_size: i64,
 }
 
@@ -692,54 +704,54 @@ impl Slicing {
 }
 
 impl Loop {
-    /// What the value of the back edge and slices name: the body's Parameter as a value of the body.
+    /// The body's Parameter as a value of the body, as named by back edges and slices.
     pub fn parameter(&self, index: usize) -> Option<ValueId> {
         let node = *self.body.parameters.get(index)?;
         self.body.nodes.get(node)?.outputs.first().copied()
     }
 }
 
-/// What [`Op::Resize`] takes.
+/// The attributes of [`Op::Resize`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
-    /// What the second input is.
+    /// The meaning of the second input.
     pub by: ResizeBy,
-    /// Where an element of the result stands.
+    /// The place of an element of the result.
     pub scaling: Scaling,
-    /// What is taken there.
+    /// The interpolation.
     pub sampling: Sampling,
 }
 
-/// What says the sizes of a resized tensor.
+/// The source of the sizes of a resized tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResizeBy {
     /// A factor for each axis.
     Factors,
     /// A size for each axis.
     Sizes,
-    /// One factor for all axes, with which no axis becomes longer than its size.
+    /// One factor for all axes; no axis becomes longer than its size.
     NotLarger,
-    /// One factor for all axes, with which no axis becomes shorter than its size.
+    /// One factor for all axes; no axis becomes shorter than its size.
     NotSmaller,
 }
 
-/// What is taken between two elements.
+/// The interpolation between two elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
     /// One of the elements.
     Nearest(Nearest),
-    /// Both, by how near they are.
+    /// Linear interpolation.
     Linear,
     /// The four around the place.
     Cubic {
         /// The coefficient of the polynomials.
         a: f32,
-        /// Whether elements beyond the ends count nothing; else they are those at the ends.
+        /// True if elements beyond the ends have weight 0; otherwise the ends are repeated.
         exclude_outside: bool,
     },
 }
 
-/// How places of a resized axis are counted.
+/// The coordinates of a resized axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// From the middle of the first element.
@@ -752,11 +764,11 @@ pub enum Scaling {
     HalfPixelSymmetric,
     /// From the edge of the first element to the middle of the others.
     HalfPixelForNearest,
-    /// So that the first and last elements stay in their places.
+    /// The first and last elements keep their places.
     AlignCorners,
 }
 
-/// Which element is nearest to a place between two.
+/// The rounding of a place between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearest {
     /// The nearest; of two, the first.
@@ -767,6 +779,6 @@ pub enum Nearest {
     Floor,
     /// The one after.
     Ceil,
-    /// The one before; where the axis becomes shorter, the one after.
+    /// The one before; if the axis becomes shorter, the one after.
     Simple,
 }
