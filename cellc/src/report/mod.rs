@@ -1,4 +1,4 @@
-//! What a compiled model consists of, and where its time is expected to go: for `cellc inspect`.
+//! The contents of a compiled model and its expected time, for `cellc inspect`.
 
 mod arithmetics;
 mod cost;
@@ -23,57 +23,60 @@ use cost::{Cost, formula};
 pub use measured::Measured;
 pub use target::{Clock, Flash, Ram, TargetCost};
 
-/// A compiled model on one instruction set, in numbers. As JSON this is what `cellc inspect --json` prints.
+/// The report on a compiled model and one instruction set. `cellc inspect --json` prints the report
+/// as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The model's name.
     pub model: String,
-    /// The instruction set that is looked at.
+    /// The instruction set.
     pub isa: &'static str,
-    /// Its f32 lanes.
+    /// The f32 lanes.
     pub lanes: usize,
-    /// Whether it fuses multiply-add here.
+    /// True if multiply-adds are fused.
     pub fused_multiply_add: bool,
-    /// What the caller gives, or the struct holds.
+    /// The inputs, including states kept by the struct.
     pub inputs: Vec<Input>,
-    /// What the caller gets.
+    /// The outputs.
     pub outputs: Vec<Output>,
-    /// What ReadValue and Assign name.
+    /// The variables of ReadValue and Assign.
     pub variables: Vec<Variable>,
-    /// The operations that are left, each after the ones it reads; those of a loop's body after the loop.
+    /// The remaining operations, each after its operands; operations of a loop's body come after
+    /// the loop.
     pub layers: Vec<Layer>,
-    /// The pieces of generated code, in the order in which they run.
+    /// The kernels in the order of execution.
     pub kernels: Vec<Kernel>,
-    /// Layers of the input that are gone, by type: computed when compiling, or without effect.
+    /// Eliminated layers of the input, by type: computed when compiling, or without effect.
     pub folded: Vec<Folded>,
-    /// The whole.
+    /// The totals.
     pub totals: Totals,
-    /// What a step costs on the target; none where the target is no machine of its own.
+    /// The costs of a step on the target. `None` if the target is not one machine.
     pub on_target: Option<TargetCost>,
-    /// What the layers that multiply with matrices would cost in each arithmetic; none where there are none, or weights are given at run time.
+    /// The costs of matrix products in each precision. Empty without matrices, or with run-time
+    /// weights.
     pub precisions: Option<Arithmetics>,
-    /// The layers that stay f32 in each of them.
+    /// The layers that stay f32 in each precision.
     pub in_f32: Vec<InF32>,
-    /// The layers that multiply integers of the model by the model's scales in each of them.
+    /// The layers that multiply the model's integers in each precision.
     pub in_own_integers: Vec<String>,
-    /// How cycles are estimated.
+    /// The formula of the estimate of cycles.
     pub formula: String,
 }
 
 /// An input.
 #[derive(Clone, Debug, Serialize)]
 pub struct Input {
-    /// What generated code calls it.
+    /// The name in generated code.
     pub name: String,
-    /// Its element type in the model.
+    /// The element type in the model.
     pub element: &'static str,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// What it is for.
+    /// The role.
     pub role: InputRole,
 }
 
-/// What an input is for.
+/// The role of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputRole {
@@ -90,26 +93,26 @@ pub enum InputRole {
 /// An output.
 #[derive(Clone, Debug, Serialize)]
 pub struct Output {
-    /// What generated code calls it.
+    /// The name in generated code.
     pub name: String,
-    /// Its element type in the model. Generated code writes f32 for every type of floating point.
+    /// The element type in the model. Generated code writes f32 for all floating-point types.
     pub element: &'static str,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// What it is.
+    /// The source.
     pub from: Operand,
-    /// The input, by index, that it is at the next step.
+    /// The index of the input that receives this output at the next step.
     pub state: Option<usize>,
 }
 
 /// A tensor that is kept between steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct Variable {
-    /// What generated code calls it.
+    /// The name in generated code.
     pub name: String,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// The value that becomes the state after every step; `None`: the state does not change.
+    /// The next state. `None`: the state does not change.
     pub next: Option<Operand>,
 }
 
@@ -119,94 +122,95 @@ pub struct Variable {
 pub enum Operand {
     /// The i-th input.
     Input(usize),
-    /// A tensor known when compiling, by its number in the model.
+    /// A compile-time tensor, by its number in the model.
     Constant(usize),
-    /// The i-th variable, as it was before the step.
+    /// The i-th variable, before the step.
     Variable(usize),
-    /// The i-th layer; for a layer of a body, also what the loop around it hands in.
+    /// The i-th layer; for a layer of a body, also a value passed in by the loop.
     Layer(usize),
 }
 
 /// An operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Layer {
-    /// Its name in the model; may be anything.
+    /// The name in the model; any text.
     pub name: String,
-    /// Its type in the model.
+    /// The type in the model.
     pub kind: String,
-    /// The loop in whose body it stands, by index.
+    /// The index of the loop that contains the layer.
     pub within: Option<usize>,
-    /// How often it runs in one step.
+    /// Runs per step.
     pub runs: u64,
-    /// What it reads, weights apart.
+    /// The operands, without weights.
     pub inputs: Vec<Operand>,
-    /// The shapes of what it computes.
+    /// The shapes of the results.
     pub shapes: Vec<Vec<usize>>,
-    /// In one step, all runs together.
+    /// Per step, over all runs.
     pub multiply_adds: u64,
-    /// Of its packed weights, padding included, and of constants that it is the first to read.
+    /// Bytes of the packed weights with padding, and of constants that no earlier layer reads.
     pub weight_bytes: u64,
-    /// What became of it.
+    /// The treatment of the layer.
     pub done: Done,
-    /// The kernel that does it, by index; none where nothing is to be done.
+    /// The index of the layer's kernel. `None` if the layer needs no work.
     pub kernel: Option<usize>,
-    /// Of a concatenation that has a kernel of its own: how many of its inputs are copied; the others are computed in place.
+    /// For a concatenation with a kernel: the number of copied inputs. The other inputs are
+    /// computed in place.
     pub parts_copied: Option<usize>,
 }
 
-/// What became of a layer.
+/// The treatment of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    /// It is computed.
+    /// Computed.
     Computed,
-    /// It is computed in registers, where its operand is.
+    /// Computed in registers, in the kernel of the operand.
     Fused,
-    /// Its elements are copied, at least some of them.
+    /// Some or all elements are copied.
     Copied,
-    /// Nothing is done: it is a place inside its input.
+    /// No work: the layer is a view of its input.
     View,
-    /// Nothing is done: its parts are computed where they belong.
+    /// No work: the parts are computed in place.
     InPlace,
 }
 
-/// A piece of generated code.
+/// A kernel of generated code.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
-    /// What generated code calls it.
+    /// The name in generated code.
     pub name: String,
-    /// What is done in addition to the layers' own work.
+    /// Work in addition to that of the layers.
     pub note: String,
-    /// The layers that it does, by index.
+    /// The layers of the kernel, by index.
     pub layers: Vec<usize>,
-    /// The outputs that it writes.
+    /// The written outputs.
     pub writes_outputs: Vec<usize>,
-    /// The variables that it writes.
+    /// The written variables.
     pub writes_variables: Vec<usize>,
-    /// What was decided about it.
+    /// The decisions of the plan.
     pub plan: Vec<String>,
-    /// In one step.
+    /// Per step.
     pub multiply_adds: u64,
-    /// Of packed weights, padding included, and of constants that it is the first to read.
+    /// Bytes of packed weights with padding, and of constants that no earlier kernel reads.
     pub weight_bytes: u64,
-    /// Of weights and constants, in one step, as often as they are read.
+    /// Bytes of weights and constants read per step, with repetitions.
     pub weight_bytes_read: u64,
     /// Vector operations in one step.
     pub operations: u64,
-    /// Estimated by [`Report::formula`].
+    /// The estimate by [`Report::formula`].
     pub cycles: f64,
-    /// Of all kernels' cycles, 0 to 1.
+    /// The share of the cycles of all kernels, 0 to 1.
     pub share: f64,
 }
 
-/// Layers of one type that are gone.
+/// Eliminated layers of one type.
 #[derive(Clone, Debug, Serialize)]
 pub struct Folded {
     /// The type.
     pub kind: String,
-    /// How many.
+    /// The number of layers.
     pub count: usize,
-    /// Their names.
+    /// The names of the layers.
     pub names: Vec<String>,
 }
 
@@ -217,32 +221,32 @@ pub struct Totals {
     pub layers_read: usize,
     /// Constants of the input on which a result depends.
     pub constants_read: usize,
-    /// In one step.
+    /// Per step.
     pub multiply_adds: u64,
-    /// Of all packed weights and constants.
+    /// Bytes of all packed weights and constants.
     pub weight_bytes: u64,
-    /// How matrices are stored.
+    /// The storage of matrices.
     pub precision: &'static str,
-    /// Whether weights are packed at run time.
+    /// True if weights are packed at run time.
     pub weights_at_run_time: bool,
-    /// Of inputs that are state, and of variables.
+    /// Bytes of state inputs and variables.
     pub state_bytes: u64,
-    /// Of the block in which intermediate values lie; one for all instruction sets.
+    /// Bytes of the block of intermediate values, shared by all instruction sets.
     pub block_bytes: u64,
-    /// What a program holds in addition to its code: weights and constants that are known when compiling, initial values.
+    /// Bytes of constant data of a program: compile-time weights, constants and initial values.
     pub flash_bytes: u64,
-    /// What a program needs to write to: state, block, weights that are packed at run time.
+    /// Bytes of writable memory: state, block and packed run-time weights.
     pub memory_bytes: u64,
-    /// Of generated source, weights that stand in it included.
+    /// Bytes of the generated source, including inline weights.
     pub source_bytes: u64,
     /// Vector operations in one step.
     pub operations: u64,
-    /// Estimated by [`Report::formula`].
+    /// The estimate by [`Report::formula`].
     pub cycles: f64,
 }
 
 impl Report {
-    /// The report on one of the program's bodies, by its position among them, and on what it was compiled from.
+    /// The report on a model and one body of its program, by index.
     pub fn new(model: &Model, compilation: &Compilation, isa: usize, measured: Option<&Measured>) -> Self {
         let Compilation { model: valid, plan, program, interface, packed, .. } = compilation;
         let (isa, body) = (plan.isas[isa].0, program.body(isa));
@@ -338,7 +342,7 @@ fn inputs(compilation: &Compilation) -> Vec<Input> {
     model.parameters.iter().enumerate().map(input).collect()
 }
 
-/// By value: the layer that it comes from, for what a loop hands to its body the loop.
+/// By value: its layer; for values that a loop passes to its body, the loop.
 fn layers_by_value(model: &ValidModel) -> BTreeMap<usize, usize> {
     let mut by_value = BTreeMap::new();
     for (i, node) in model.all_nodes().into_iter().enumerate() {
@@ -361,7 +365,7 @@ fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> Operand {
     }
 }
 
-/// What an operation reads itself: of a loop, not what only its body reads.
+/// The operands of an operation; for a loop without those of its body.
 fn own_reads(op: &ValidOp) -> Vec<Source> {
     let ValidOp::Loop(body) = op else { return op.reads() };
     let carried = body.carried.iter().map(|carried| carried.initial);
@@ -440,7 +444,8 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
     layers
 }
 
-/// The weights that a product packs, and which set of a cell's weights. Products that pack the same share their packed weights.
+/// The weights packed by a product, and the index of the set of a cell's weights. Products with
+/// equal weights share the packed weights.
 fn weights_of(op: &ValidOp) -> (Vec<WeightSource>, usize) {
     match op {
         ValidOp::Cell(cell) => {
@@ -452,7 +457,7 @@ fn weights_of(op: &ValidOp) -> (Vec<WeightSource>, usize) {
     }
 }
 
-/// How many parts of one whole a kernel copies, if that is all it does.
+/// The number of copied parts, for a kernel that only copies parts of one tensor.
 fn parts_copied(body: &[Stmt]) -> Option<usize> {
     let target = |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
     let targets: Vec<_> = body.iter().map(target).collect::<Option<_>>()?;
@@ -461,7 +466,8 @@ fn parts_copied(body: &[Stmt]) -> Option<usize> {
     Some(targets.iter().filter(|to| *to == whole).count())
 }
 
-/// The operations of one level, and those of its loops' bodies, as far as the model alone says.
+/// The operations of one level and of the bodies of its loops, with the properties known from the
+/// model.
 fn level(
     model: &ValidModel,
     nodes: &[ValidNode],
@@ -491,7 +497,8 @@ fn level(
     }
 }
 
-/// `place` is where a buffer stands in the baked block, if it does: buffers of one place count once.
+/// `place` is the offset of a buffer in the constant block, if any. Buffers with equal offsets
+/// count once.
 fn kernels(
     model: &ValidModel,
     plan: &Plan,
@@ -600,8 +607,8 @@ fn bodies(op: &Op) -> Vec<&Model> {
     }
 }
 
-/// The layers of a graph, each with the places of its nodes: an operator may have become several of them, one
-/// after the other but for constants.
+/// The layers of a graph, each with the indices of its nodes. An operator may have become several
+/// nodes, consecutive except for constants.
 fn layers_of(model: &Model) -> Vec<Vec<usize>> {
     let is_layer = |node: &Node| !matches!(node.op, Op::Parameter | Op::Result | Op::Constant(_));
     let places: Vec<usize> = (0..model.nodes.len()).filter(|&place| is_layer(&model.nodes[place])).collect();
@@ -609,7 +616,7 @@ fn layers_of(model: &Model) -> Vec<Vec<usize>> {
     places.chunk_by(|&a, &b| layer(a) == layer(b)).map(<[usize]>::to_vec).collect()
 }
 
-/// Layers and constants, those of bodies too.
+/// Layers and constants, including those of bodies.
 fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     counts.0 += layers_of(model).len();
     counts.1 += model.nodes.iter().filter(|node| matches!(node.op, Op::Constant(_))).count();
@@ -618,7 +625,7 @@ fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     }
 }
 
-/// Layers that computed nothing that is left to do. Where names in bodies repeat, as many as are left are taken to be left.
+/// Eliminated layers. For repeated names in bodies, the number of remaining layers decides.
 fn folded(model: &Model, valid: &ValidModel) -> Vec<Folded> {
     let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut places: BTreeSet<usize> = BTreeSet::new();
@@ -648,7 +655,7 @@ fn kind_of(node: &Node) -> &str {
     node.kind.split(", ").next().unwrap_or(&node.kind)
 }
 
-/// Adds the layers of one graph of which no node is left.
+/// Adds the layers of one graph without remaining nodes.
 fn collect_folded<'a>(
     model: &'a Model,
     is_left: &mut dyn FnMut(usize, &Node) -> bool,
@@ -664,7 +671,7 @@ fn collect_folded<'a>(
     }
 }
 
-/// How the matrices of all layers are stored, if in the same way.
+/// The storage of the matrices of all layers, if equal.
 fn precision(plan: &Plan) -> &'static str {
     let mut names = plan.products.iter().map(|product| product.product.format.name());
     let first = names.next().unwrap_or(WeightFormat::F32.name());

@@ -1,4 +1,4 @@
-//! Decides whether a model is right, whatever the way in, and knows every size afterwards.
+//! Checks models of all readers and determines every size.
 //!
 //! This is the only place where legality is decided: after it, nothing can fail.
 
@@ -72,19 +72,19 @@ pub(crate) use states::STARTS_ANEW;
 use uses::Uses;
 use variables::Variables;
 
-/// What to do about a model that no front end should have made.
+/// The remedy for a model that no reader should have made.
 const MALFORMED: &str = "no input file can express this model: correct the code that built it";
 
-/// What to do about an operation on constants that has no result.
+/// The remedy for an operation on constants without a result.
 const UNDEFINED: &str = "correct the constants it is given";
 
-/// What the node of a Parameter is called: its tensor's names, then its own.
+/// The names of a Parameter: the names of the tensor, then of the node.
 pub fn parameter_names(model: &Model, node: usize) -> Vec<String> {
     let node = &model.nodes[node];
     names(&[&model.values[node.outputs[0].0].names], &node.name)
 }
 
-/// Checks a model and fixes every size that it leaves open. The second part of what is returned holds the warnings.
+/// Checks a model and fixes every open size. Returns the valid model and the warnings.
 ///
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
@@ -97,7 +97,7 @@ fn is_right(model: &Model, options: &Options) -> bool {
     validate_and_advise(model, options, false).is_ok()
 }
 
-/// As [`validate`]; `tries`: whether hints may validate the model with other options.
+/// As [`validate`]; `tries` is true if hints may validate the model with other options.
 fn validate_and_advise(
     model: &Model,
     options: &Options,
@@ -134,7 +134,7 @@ fn validate_and_advise(
     }
 }
 
-/// The errors in a model of which a front end has understood only a part: sizes may be open, values may be produced by nothing.
+/// The errors in a partly read model: sizes may be open, values may have no producer.
 pub(crate) fn problems(model: &Model) -> Diagnostics {
     let options = Options { state: State::None, ..Options::default() };
     let mut validation = Validation::new(model, &options, true);
@@ -144,10 +144,11 @@ pub(crate) fn problems(model: &Model) -> Diagnostics {
     diagnostics
 }
 
-/// What a tensor is, as far as it is right.
+/// A tensor during validation.
 #[derive(Clone, Debug)]
 enum Known {
-    /// Known when compiling. The element type is what the model calls it; the bytes may be of another that holds the same.
+    /// A compile-time tensor with the element type of the model. The bytes may have another type
+    /// with equal values.
     Constant(Tensor, ElementType),
     /// Anything else. Never a constant.
     Source(Source, ElementType),
@@ -170,23 +171,23 @@ impl Known {
     }
 }
 
-/// Which constant: its bytes, its element type, its shape.
+/// The identity of a constant: bytes, element type, shape.
 type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 
 struct Validation<'a> {
-    /// The graph that is looked at: the model, or the body of a loop in it.
+    /// The current graph: the model, or the body of a loop.
     model: &'a Model,
     options: &'a Options,
-    /// Whether only a part of the model is there, which has been reported.
+    /// True if only a part of the model was read; the reader has reported the rest.
     partial: bool,
     /// True if hints may validate the model with other options.
     tries: bool,
     diagnostics: Diagnostics,
     /// By value; `None` before its node, after its last reader, or after an error.
     known: Vec<Option<Known>>,
-    /// Constants that are in the list.
+    /// The constants in the list.
     interned: HashMap<ConstantKey, usize>,
-    /// Constants of one element that no input says, by their bits.
+    /// Constants of one element that the model does not contain, by their bits.
     scalars: HashMap<u32, Tensor>,
     /// By parameter of the model.
     uses: Vec<Uses>,
@@ -196,48 +197,52 @@ struct Validation<'a> {
     sequence_axes: Vec<Option<SequenceAxes>>,
     /// By parameter of the model; `None` after an error.
     shapes: Vec<Option<Vec<usize>>>,
-    /// The size to take for axes, not the first, whose sizes nothing says; `None`: that is an error.
+    /// The assumed size of unknown axes except the first. `None`: an unknown size is an error.
     open: Option<usize>,
-    /// How many errors say that a size of an input is open.
+    /// The number of errors about open sizes of inputs.
     unknown_sizes: usize,
-    /// By parameter of the model: the axes for which it was taken.
+    /// By parameter of the model: the axes with the assumed size.
     open_axes: Vec<Vec<usize>>,
-    /// Recurrent layers by what they leave after the last step, loops by what they hand on, products by what they give.
+    /// Recurrent layers by their last states, loops by their carried values, products by their
+    /// results.
     layers: HashMap<usize, &'a Node>,
-    /// The most steps of a row that a constant says, and who reads it, where the number of X is open and no row has as many.
+    /// The largest constant number of steps, with its reader, if the number of steps of X is open
+    /// and no row has as many.
     most_lengths: Option<(usize, &'a Node)>,
-    /// What is said of layers that every call starts anew, unless it turns out that their states are kept.
+    /// Warnings about layers that start anew at every call, dropped if their states are kept.
     restart_warnings: Diagnostics,
     variables: Variables<'a>,
-    /// What the graph that is looked at computes.
+    /// The operations of the current graph.
     nodes: Vec<ValidNode>,
-    /// How many loops it is in.
+    /// The nesting depth of loops.
     depth: usize,
-    /// The node that is looked at.
+    /// The current node.
     layer: LayerPlace,
-    /// How many nodes have been looked at, those of bodies again and again.
+    /// The number of visited nodes; nodes of bodies count once per iteration.
     looked_at: usize,
-    /// Whether a loop failed for being one, not for what it computes.
+    /// True if a loop failed because of its form, not because of its body.
     wants_unrolling: bool,
-    /// Whether a loop failed for its condition, which only a call knows.
+    /// True if a loop failed because of its run-time condition.
     wants_condition: bool,
-    /// Whether a loop takes its largest count from the options.
+    /// True if a loop takes its upper limit from the options.
     needs_max_steps: bool,
-    /// How many operations there are, those of bodies too.
+    /// The number of operations, including those of bodies.
     operations: usize,
-    /// What operations on constants have taken.
+    /// The work of operations on constants so far.
     folded: limits::Folded,
-    /// By value: what a call says of the outputs of loops that end by a condition.
+    /// By value: run-time lengths of outputs of loops that end by a condition.
     endings: HashMap<usize, until::Ending>,
-    /// What an operation hands on of what it reads of that.
+    /// The propagation of run-time lengths through an operation.
     hands_on: Option<until::Ending>,
-    /// By value: between which numbers the integers are.
+    /// By value: the range of the integers.
     ranges: HashMap<usize, integers::Range>,
-    /// By value: the input of integers of which it has elements, and whether it is all of them in their order.
+    /// By value: the integer input with these elements; true if the value has all elements in
+    /// order.
     parameter_of: HashMap<usize, (usize, bool)>,
-    /// By value of which a slice may leave out the end.
+    /// Values from which a slice may remove the end.
     cuttable: HashMap<ValueId, cut::Cuttable<'a>>,
-    /// By value that leaves out what lies across the ends of a convolution's lines: the value that has them, and which of its elements it is.
+    /// By value without the elements across line ends of a convolution: the value with these
+    /// elements, and the selection.
     lines: HashMap<usize, (usize, shape::Geometry)>,
     valid: ValidModel,
 }
@@ -350,7 +355,7 @@ impl<'a> Validation<'a> {
         self.language_alone();
     }
 
-    /// Looks at every node of the graph, in order; what to do with a Result is the caller's to say.
+    /// Visits every node of the graph in order. The caller handles Results.
     fn graph(&mut self, mut result: impl FnMut(&mut Self, usize, &'a Node)) {
         let model = self.model;
         let mut readers = vec![0usize; model.values.len()];
@@ -465,7 +470,8 @@ impl<'a> Validation<'a> {
         self.error_of_many(node, found, valid, "let every iteration compute the same");
     }
 
-    /// Refuses what is computed from the number of an iteration, which is known to no shape and no kernel.
+    /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
+    /// number.
     fn reads_iteration(&mut self, node: &Node) -> bool {
         let reads = node.inputs.iter().any(|input| matches!(self.known[input.0], Some(Known::Iteration(..))));
         if !reads || node.op == Op::ShapeOf {
@@ -572,7 +578,7 @@ impl<'a> Validation<'a> {
         Some(ResultValue { names, shape, element, source: self.source(&known)?, parts: None })
     }
 
-    /// An output with zeros behind the last of its parts, where only a call knows how many it has.
+    /// An output with a run-time length, padded with zeros.
     fn with_zeros_behind(&mut self, node: &Node, known: Known) -> Option<Known> {
         let open = self.ending_of(&known).filter(|ending| ending.parts_along.is_some() && !ending.is_zero);
         let Some(ending) = open else { return Some(known) };
@@ -584,17 +590,17 @@ impl<'a> Validation<'a> {
         Some(out)
     }
 
-    /// What an input of a node is; `None` after an error.
+    /// The tensor of a node's input. `None` after an error.
     fn input(&self, node: &Node, port: usize) -> Option<Known> {
         self.known[node.inputs.get(port)?.0].clone()
     }
 
-    /// What every input of a node is; `None` after an error with one of them.
+    /// The tensors of all inputs of a node. `None` after an error in one of them.
     fn inputs(&self, node: &Node) -> Option<Vec<Known>> {
         (0..node.inputs.len()).map(|port| self.input(node, port)).collect()
     }
 
-    /// Says what an output of a node is.
+    /// Sets the tensor of a node's output.
     fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
@@ -606,7 +612,7 @@ impl<'a> Validation<'a> {
         self.known[output.0] = Some(known);
     }
 
-    /// A value that a node computes.
+    /// Adds a value computed by a node.
     fn value(&mut self, shape: Vec<usize>) -> usize {
         self.valid.values.push(ValidValue { shape });
         self.valid.values.len() - 1
@@ -624,12 +630,13 @@ impl<'a> Validation<'a> {
         self.nodes.push(ValidNode { name, kind, op, ledger, layer: self.layer });
     }
 
-    /// Refuses a shape that nothing may compute.
+    /// Refuses a shape above the limit for computed values.
     fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
         self.computable_up_to(node, shape, self.options.arch.most_elements)
     }
 
-    /// The most elements of what an operation on constants gives: what they have together is no more to hold than they are.
+    /// The upper limit for elements of an operation on constants: at least the elements of the
+    /// operands together.
     fn most_folded(&self, node: &Node) -> usize {
         let inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref()?.tensor());
         inputs.map(Tensor::len).fold(0, usize::saturating_add).clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
@@ -659,7 +666,7 @@ impl<'a> Validation<'a> {
         Some(())
     }
 
-    /// Refuses a shape that no operation on constants may give: integers may be none.
+    /// Refuses a shape above the limit for operations on constants.
     fn foldable(&mut self, node: &Node, shape: &[usize], element: ElementType) -> Option<()> {
         let none = !element.is_float() && shape.contains(&0);
         let sizes: Vec<usize> = shape.iter().map(|&size| if none { size.max(1) } else { size }).collect();
@@ -668,14 +675,14 @@ impl<'a> Validation<'a> {
         self.folds(node, count, element)
     }
 
-    /// What is wrong from some node on, said once.
+    /// Reports a problem from some node on, once.
     fn error_of_many(&mut self, node: &Node, found: impl Into<String>, valid: String, help: &str) {
         if !self.diagnostics.has_errors() {
             self.error(node, &node.origin, found, valid, help);
         }
     }
 
-    /// Says what the model promises about a tensor and does not keep.
+    /// Reports a promise of the model about a tensor that does not hold.
     fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
         let value = &self.model.values[output.0];
         let Some(stated) = &value.shape else { return };
@@ -692,7 +699,8 @@ impl<'a> Validation<'a> {
         parameter_names(self.model, node)
     }
 
-    /// What a tensor is, constants taken into the list. `None` for the number of an iteration, which has been reported.
+    /// The source of a tensor; adds constants to the list. `None` for the number of an iteration,
+    /// after a report.
     fn source(&mut self, known: &Known) -> Option<Source> {
         match known {
             Known::Source(source, _) => Some(*source),
@@ -719,7 +727,7 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// Refuses tensors of integers or booleans that are computed at run time.
+    /// Refuses integer or boolean tensors computed at run time.
     fn all_floats(&mut self, node: &Node, inputs: &[Known]) -> Option<()> {
         let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else {
             return Some(());
