@@ -961,7 +961,9 @@ impl InspectArguments {
 
 fn target_help() -> String {
     let names = arch::TARGETS.map(|arch| arch.name).join(", ");
-    format!("The machine: it decides the instruction sets of the file and the sizes of its loops\n\nOne of {names}. any is one file for all machines.")
+    format!(
+        "The machine: it decides the instruction sets of the file and the sizes of its loops\n\nOne of {names}. any is one file for all machines."
+    )
 }
 
 fn target_names() -> PossibleValuesParser {

@@ -1,4 +1,5 @@
-//! The one walk over a kernel program. What a dialect spells is decided here; how, in [`Dialect`].
+//! The traversal of a kernel program for all dialects. The traversal decides the statements; a
+//! [`Dialect`] spells them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,16 +19,16 @@ pub(super) struct Text {
     pub(super) kind: TextKind,
 }
 
-/// How an expression stands as an operand.
+/// The binding strength of an expression as an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
     /// A literal.
     Number,
     /// A name, a call.
     Atom,
-    /// Something joined by `*` or `/`: next to `+` and `-` it needs no parentheses in C.
+    /// A product or quotient: no parentheses next to `+` and `-` in C.
     Product,
-    /// Something else with an operator in it.
+    /// Any other expression with an operator.
     Compound,
 }
 
@@ -48,7 +49,7 @@ impl Text {
         Self { text: text.into(), kind: TextKind::Compound }
     }
 
-    /// In parentheses where it needs them to be an operand.
+    /// The operand, in parentheses if needed.
     pub(super) fn operand(self) -> String {
         match self.kind {
             TextKind::Number | TextKind::Atom => self.text,
@@ -63,27 +64,28 @@ pub(super) struct Block {
     pub(super) name: String,
     /// Elements.
     pub(super) len: usize,
-    /// What they are.
+    /// The element type.
     pub(super) element: Element,
-    /// True for weights and constants that the file holds, and for narrow weights.
+    /// True for weights and constants in the file, and for narrow weights.
     pub(super) bytes: bool,
-    /// Of a panel that is computed in passes: where what stands for the window of a pass begins in it, and what names the pass.
+    /// For a panel computed in passes: the offset of the pass's window in the panel, and the name
+    /// of the pass.
     pub(super) pass: Option<(usize, Rc<Pass>)>,
 }
 
 /// Some columns of a panel, in a loop over all of them.
 #[derive(Debug)]
 pub(super) struct Pass {
-    /// What the loop calls them.
+    /// The name in the loop.
     pub(super) name: String,
-    /// How many they are.
+    /// The number of columns.
     pub(super) width: usize,
-    /// How many the panel has.
+    /// The number of columns of the panel.
     pub(super) columns: usize,
 }
 
 impl Block {
-    /// The element of the whole that stands for one of its window: before the first column of the pass.
+    /// The element of the panel before the first column of the pass.
     fn at(&self, offset: usize) -> usize {
         self.pass.as_ref().map_or(0, |(start, _)| *start) + offset
     }
@@ -102,38 +104,39 @@ pub(super) struct RowSums<'a> {
     pub(super) apart: usize,
     /// The elements, one for each row, and the first of them.
     pub(super) elements: (&'a Block, usize),
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) rows: usize,
-    /// So many rows are to stand one after the other in the code.
+    /// Unroll factor of the rows.
     pub(super) at_once: usize,
 }
 
 /// One moving window of a loop.
 pub(super) struct Walking<'a> {
     pub(super) window: &'a Block,
-    /// What it moves through.
+    /// The buffer or window that contains the window.
     pub(super) of: &'a Block,
-    /// Where the first window starts in `of`.
+    /// The start of the first window in `of`.
     pub(super) offset: usize,
     /// Elements between windows.
     pub(super) step: usize,
     pub(super) written: bool,
     /// From the last window to the first.
     pub(super) reverse: bool,
-    /// Whether compilers are not to know how many windows there are.
+    /// True if compilers must not know the number of windows.
     pub(super) hides_count: bool,
-    /// True if compilers must not know where the windows lie: see [`Kernel::unrelated`].
+    /// True if compilers must not know the addresses of the windows: see [`Kernel::unrelated`].
     pub(super) hides_place: bool,
 }
 
-/// Whether a loop takes vectors from windows that overlap: LLVM would take the iterations together, and put vectors together from each other.
+/// True if a loop loads vectors from overlapping windows: LLVM would merge iterations and assemble
+/// vectors from each other.
 fn takes_overlapping(walks: &[Walk], body: &[Stmt]) -> bool {
     let plain = |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Comment(_));
     walks.iter().any(|walk| walk.step < walk.len) && body.iter().all(plain)
 }
 
 impl Walking<'_> {
-    /// Whether its windows overlap or leave something out.
+    /// True if the windows overlap or have gaps.
     pub(super) fn is_apart(&self) -> bool {
         self.step != self.window.len
     }
@@ -142,57 +145,57 @@ impl Walking<'_> {
 /// The innermost loop of a copy.
 pub(super) struct Copying<'a> {
     pub(super) from: &'a Block,
-    /// The first element that is read.
+    /// The first element to read.
     pub(super) read: Subscript,
     pub(super) to: &'a Block,
-    /// The first element that is written.
+    /// The first element to write.
     pub(super) write: Subscript,
-    /// Elements that are written one after the other.
+    /// The number of consecutive elements to write.
     pub(super) run: usize,
-    /// Whether they are one element again and again; else they are read one after the other.
+    /// True to repeat one element; otherwise elements are read consecutively.
     pub(super) repeated: bool,
-    /// Whether they are added to what is there, none of them repeated.
+    /// True to add to the destination, without repetition.
     pub(super) add: bool,
 }
 
-/// A row of weights that is packed in integers.
+/// A row of weights to pack as integers.
 pub(super) struct Line<'a> {
     pub(super) from: &'a Block,
     /// The first weight.
     pub(super) read: Subscript,
-    /// How many there are.
+    /// The number of weights.
     pub(super) count: usize,
-    /// Elements between two.
+    /// The distance between weights, in elements.
     pub(super) stride: usize,
     pub(super) to: &'a Block,
-    /// The first element that is written.
+    /// The first element to write.
     pub(super) write: Subscript,
-    /// So many elements are neighbours; between such groups lie so many.
+    /// The number of neighbouring elements, and the distance between groups.
     pub(super) abreast: usize,
     pub(super) step: usize,
-    /// Whether the halves of four words are apart.
+    /// True if the halves of four words are interleaved.
     pub(super) apart: bool,
     pub(super) row: LineRow,
     pub(super) part: LinePart,
 }
 
-/// What a row of weights becomes.
+/// The integer format of a row of weights.
 #[derive(Clone, Copy)]
 pub(super) enum LineRow {
     Bytes,
-    /// The sum of the magnitudes is at most that.
+    /// The upper limit for the sum of the magnitudes.
     Pairs(u32),
 }
 
-/// What of that is written.
+/// The part of a packed row to write.
 #[derive(Clone, Copy)]
 pub(super) enum LinePart {
-    /// So many numbers in the bits of each f32.
+    /// Integers in the bits of f32 elements, with their number per element.
     Words(usize),
     /// Two bytes in each element.
     Pairs,
     Scale,
-    /// What sums begin at.
+    /// The zero-point corrections.
     Start,
 }
 
@@ -201,7 +204,7 @@ pub(super) struct Subscript {
     offset: usize,
     /// The largest value.
     last: usize,
-    /// What is added, and after it what is subtracted: before it, that could go below 0.
+    /// The positive terms, then the negative terms, in this order to avoid values below 0.
     terms: [String; 2],
 }
 
@@ -215,7 +218,7 @@ impl Subscript {
         self.last
     }
 
-    /// Adds a multiple of the counter of a loop of so many iterations.
+    /// Adds a multiple of the counter of a loop with `count` iterations.
     fn add_turns(&mut self, counter: &str, count: usize, stride: isize) {
         self.last += (count - 1) * usize::try_from(stride).unwrap_or(0);
         self.add(counter, stride);
@@ -241,24 +244,25 @@ impl Display for Subscript {
     }
 }
 
-/// Whether an expression works on all lanes of a kernel's value, or on the one lane of a function.
+/// The lanes of an expression: all lanes of a kernel's value, or the single lane of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Kernel,
     Function,
 }
 
-/// How one language spells what the walk says.
+/// The spelling of statements and expressions in one language.
 pub(super) trait Dialect {
-    /// Begins a kernel with these parameters; `true` marks a block that the kernel writes.
+    /// Begins a kernel with these parameters; `true` marks a written block.
     fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]);
-    /// What a kernel alone uses; `vectors` are loaded from it, or only single elements.
+    /// Declares private memory of a kernel. `vectors` is true if vectors are loaded from the
+    /// memory, false for single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);
     fn end_kernel(&mut self);
-    /// Which of the functions of these names are to be written, and on how many lanes; functions call none.
+    /// The functions to write, with their lanes. Functions do not call functions.
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)>;
     fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]);
-    /// Ends it with what it returns.
+    /// Ends a function with its result.
     fn end_function(&mut self, name: &str, lanes: usize, result: Text);
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
@@ -269,9 +273,9 @@ pub(super) trait Dialect {
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context);
     fn assign(&mut self, name: &str, value: Text);
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
-    /// An integer less `least`, between 0 and `most`.
+    /// An integer minus `least`, clamped to 0..=`most`.
     fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text;
-    /// Begins a loop of a copy, of which there are so many around it, and gives its counter.
+    /// Begins a loop of a copy at the given nesting depth, and returns its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
     /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first element.
@@ -279,62 +283,65 @@ pub(super) trait Dialect {
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
-    /// How many values, or their bits, one statement loads from there at most.
+    /// The largest number of values, or of their bits, that one statement loads from a place.
     fn loads(&self, _from: &Block, _scalar: Scalar) -> usize {
         1
     }
-    /// Declares values of a type that are neighbours there.
+    /// Declares neighbouring values of a type, loaded from a place.
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
         unreachable!("emit: this dialect loads one value at a time")
     }
-    /// Whether one statement calls a function for several values.
+    /// True if one statement calls a function for several values.
     fn calls_each(&self) -> bool {
         false
     }
-    /// Declares the values that a function gives for these; what they are in on the way has another name.
+    /// Declares the results of a function for several arguments, through temporaries with other
+    /// names.
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
-    /// Begins a loop whose turns take some columns of a panel each.
+    /// Begins a loop over column groups of a panel.
     fn begin_passes(&mut self, _pass: &Pass) {
         unreachable!("emit: this dialect walks over passes by windows")
     }
-    /// Declares sums of rows; false if the dialect has loops for that.
+    /// Declares sums of rows. False if the dialect uses loops instead.
     fn row_sums(&mut self, _sums: &RowSums<'_>) -> bool {
         false
     }
-    /// In front of a loop: a compiler unrolls it by so many turns.
+    /// Before a loop: the unroll factor for the compiler.
     fn unrolled_by(&mut self, _turns: usize) {
         unreachable!("emit: this dialect unrolls loops")
     }
-    /// At the start of a loop of sums: a window that it reads.
+    /// At the start of a loop of sums: a window to read.
     fn row(&mut self, _window: &Block) {}
-    /// At the start of a loop whose turns compute and store vectors, each for itself, or add integers to vectors, in whatever order.
+    /// At the start of a loop with independent iterations: vectors computed and stored, or integers
+    /// added to vectors in any order.
     fn only_vectors(&mut self) {}
     /// A vector that was computed has been flushed and stored.
     fn after_flush(&mut self) {}
-    /// Behind a loop that adds to it: a vector that is a chain of sums of one gate, or is added to while something else is waited for.
+    /// After a loop: a vector with partial sums of one gate, or with deferred sums.
     fn after_sums(&mut self, _chain: &str) {}
-    /// Vectors have been stored in what a kernel alone uses, and are loaded across their ends, or element by element.
+    /// After stores of vectors to private memory that is then loaded across vector boundaries or
+    /// element by element.
     fn read_otherwise(&mut self, _of: &Block) {}
-    /// In front of a store to some elements of a vector that was stored before.
+    /// Before a store to a part of a vector that was stored earlier.
     fn stored_again(&mut self, _to: &Block) {}
-    /// The vector registers that hold a value of so many lanes, as (first lane, lanes).
+    /// The vector registers of a value with `lanes` lanes, as (first lane, lanes).
     fn registers(&self, lanes: usize) -> Vec<(usize, usize)> {
         vec![(0, lanes)]
     }
-    /// Begins a block in which the window is one of so many places.
+    /// Begins a block with a window at one of several places.
     fn begin_pick(&mut self, at: Text, count: usize, walking: &Walking<'_>);
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
-    /// Leaves the loop around unless the first number is below the second.
+    /// Leaves the enclosing loop unless the first number is below the second.
     fn leave_unless(&mut self, a: Text, b: Text);
     /// Ends a loop or a condition.
     fn end_block(&mut self);
     fn comment(&mut self, text: &str);
 }
 
-/// What both languages call what no sign stands for, on lanes.
+/// The names, in both languages, of operations on lanes without an operator.
 pub(super) fn function_name(operation: LaneOp) -> &'static str {
     match operation {
         LaneOp::Add => "add",
@@ -368,7 +375,7 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
     }
 }
 
-/// What an expression loads, as values or as bits, if it is that alone.
+/// The load of an expression that is only a load, of values or of bits.
 fn loaded(value: &Expr) -> Option<(Place, Type)> {
     match value {
         Expr::Load { from, lanes } => Some((*from, Type::f32(*lanes))),
@@ -380,7 +387,7 @@ fn loaded(value: &Expr) -> Option<(Place, Type)> {
     }
 }
 
-/// The values of a function of one argument that are declared one after the other, none of which needs another: their names and arguments.
+/// Consecutive independent calls of a function of one argument: their names and arguments.
 fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt]) -> Vec<(Var, &'a [Expr])> {
     let mut all = vec![(var, args)];
     for stmt in others {
@@ -399,12 +406,12 @@ fn same_calls<'a>(var: Var, function: usize, args: &'a [Expr], others: &'a [Stmt
     all
 }
 
-/// Whether a loop adds integers up: unlike those of f32, their sums may be formed in any order.
+/// True if a loop sums integers: unlike f32 sums, integer sums may be formed in any order.
 fn has_integer_sums(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(operation, _), .. } if operation.is_dot()))
 }
 
-/// Whether a loop adds to it, in each turn to what the one before left.
+/// True if a loop accumulates into the value.
 fn is_set(body: &[Stmt], sum: Var) -> bool {
     let first = body.iter().find_map(|stmt| match stmt {
         Stmt::Let { var, .. } if *var == sum => Some(false),
@@ -414,7 +421,7 @@ fn is_set(body: &[Stmt], sum: Var) -> bool {
     first == Some(true)
 }
 
-/// Whether a statement changes one of these.
+/// True if a statement changes one of the values.
 fn sets(stmt: &Stmt, vars: &[Var]) -> bool {
     match stmt {
         Stmt::Set { var, .. } => vars.contains(var),
@@ -429,7 +436,8 @@ fn sets(stmt: &Stmt, vars: &[Var]) -> bool {
 struct Stored(BTreeMap<Base, BTreeMap<usize, usize>>);
 
 impl Stored {
-    /// Adds a vector. True if it shares some elements with a vector that was added before, but not all: then those are forgotten.
+    /// Adds a vector. True if the vector partly overlaps an earlier vector; overlapping vectors are
+    /// then removed.
     fn overlaps(&mut self, to: Place, lanes: usize) -> bool {
         let vectors = self.0.entry(to.base).or_default();
         let before = vectors.range(..to.offset + lanes).next_back();
@@ -443,12 +451,13 @@ impl Stored {
     }
 }
 
-/// Whether a statement is a store to some place of a buffer or window.
+/// True if a statement is a store to a buffer or window.
 fn stores_to(stmt: &Stmt, base: Base) -> bool {
     matches!(stmt, Stmt::Store { to, .. } if to.base == base)
 }
 
-/// Behind a store: whether vectors are stored there no more, and then loaded across the ends of those that were. `done`: the statements up to the store.
+/// True if a store is the last vector store to a place and later loads cross the boundaries of the
+/// stored vectors. `done`: the statements up to the store.
 fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl Dialect) -> bool {
     let stored = |stmt: &Stmt| match stmt {
         Stmt::Store { to, value } => Some((*to, value.ty(locals).lanes)),
@@ -475,29 +484,31 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
     })
 }
 
-/// Kernels of a program up to which each is a function of its own; of more, those that do the same with other memory are one.
+/// Largest number of kernels with one function each. In larger programs, kernels that differ only
+/// in memory share a function.
 const MOST_APART: usize = 64;
 
-/// Groups of kernels that one function calls at most.
+/// Largest number of kernel groups called by one function.
 pub(super) const MOST_CALLED: usize = 64;
 
-/// What all kernels of a file share: the names of buffers and functions.
+/// The names of buffers and functions, shared by all kernels of a file.
 pub(super) struct Shared {
-    /// By buffer: what kernels call it.
+    /// By buffer: the name in kernels.
     pub(super) buffers: Vec<Block>,
     /// By function.
     pub(super) functions: Vec<String>,
-    /// By kernel: the function that does its work, and whether that is written for this kernel, not for an equal one before.
+    /// By kernel: its function, and true if the function is written for this kernel instead of an
+    /// equal earlier one.
     pub(super) kernels: Vec<(String, bool)>,
-    /// The functions that call so many groups of kernels each; none where one function calls all.
+    /// The functions that call groups of kernels. Empty if one function calls all kernels.
     pub(super) runs: Vec<String>,
-    /// What a function's locals must not hide: functions and what the file declares besides.
+    /// Names that locals of functions must not hide: functions and other declarations of the file.
     outer: Rc<Scope>,
-    /// What a kernel's locals must not hide: buffers and kernels too.
+    /// Names that locals of kernels must not hide: also buffers and kernels.
     scope: Rc<Scope>,
 }
 
-/// What the text of a dialect declares, and a program must not hide.
+/// Names declared by the text of a dialect, not to be hidden by a program.
 pub(super) struct Taken<'a> {
     /// Around kernels and functions.
     pub(super) around: Vec<&'a str>,
@@ -508,8 +519,8 @@ pub(super) struct Taken<'a> {
 }
 
 impl Shared {
-    /// Names for a body: fields as the interface calls them; `taken` is what else is declared; `baked` says whether the weights are
-    /// known.
+    /// The names for a body: fields have the names of the interface; `taken` are further
+    /// declarations; `baked` is true for compile-time weights.
     pub(super) fn new(body: BodyRef<'_>, taken: &Taken<'_>, interface: &Interface, baked: bool) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
@@ -563,12 +574,12 @@ impl Shared {
         Self { buffers, functions, kernels, runs, outer, scope: Rc::new(scope) }
     }
 
-    /// The body that packs weights at run time, for [`Shared::new`] and what prints kernels.
+    /// The body that packs run-time weights, for [`Shared::new`] and the printers of kernels.
     pub(super) fn packing(program: &Program) -> Body {
         Body { kernels: vec![program.packing.clone()], ..Body::default() }
     }
 
-    /// The kernels that are written, and their names.
+    /// The kernels to write, with their names.
     pub(super) fn written<'p>(&'p self, body: &'p Body) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
         let all = body.kernels.iter().zip(&self.kernels);
         all.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
@@ -620,7 +631,7 @@ impl Shared {
         (0..conditions).for_each(|_| dialect.end_block());
     }
 
-    /// Writes the functions that kernels call, as often as the dialect wants each.
+    /// Writes the functions for kernels, in as many variants as the dialect needs.
     pub(super) fn all_functions(&self, body: BodyRef<'_>, dialect: &mut impl Dialect) {
         for (at, lanes) in dialect.wanted(&self.functions) {
             self.function(&body.functions[at], &self.functions[at], lanes, dialect);
@@ -661,7 +672,7 @@ struct Traversal<'a> {
     /// The kernel; of a function an empty one.
     kernel: &'a Kernel,
     windows: Vec<Option<Block>>,
-    /// The buffers that windows of passes stand for.
+    /// The buffers behind windows of passes.
     wholes: BTreeMap<WindowId, BufferId>,
     scope: Scope,
     context: Context,
@@ -675,7 +686,7 @@ impl Traversal<'_> {
         }
     }
 
-    /// Says where a window looks.
+    /// Binds a window to its memory.
     fn enter(&mut self, WindowId(i): WindowId, window: Block) {
         if self.windows.len() <= i {
             self.windows.resize(i + 1, None);
@@ -882,12 +893,12 @@ impl Traversal<'_> {
         Block { name, len: walk.len + others, pass, ..of.clone() }
     }
 
-    /// Whether the turns of a loop take some columns of a panel each.
+    /// True if a loop runs over column groups of a panel.
     fn is_pass(&self, walks: &[Walk]) -> bool {
         walks.first().is_some_and(|walk| self.kernel.passes.contains(&walk.window))
     }
 
-    /// A loop over all columns of a panel, some of them in each turn.
+    /// A loop over the column groups of a panel.
     fn passes(&mut self, count: usize, walks: &[Walk], body: &[Stmt], dialect: &mut impl Dialect) {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
@@ -907,7 +918,7 @@ impl Traversal<'_> {
         self.scope = std::mem::take(&mut self.scope).leave();
     }
 
-    /// The sums that a loop adds up, if it does nothing else: it reads one row of weights and one element in each turn.
+    /// The sums of a loop that only sums: each iteration reads one row of weights and one element.
     fn row_sums<'s>(&'s self, count: usize, walks: &'s [Walk], body: &[Stmt]) -> Option<RowSums<'s>> {
         let ([rows, elements], Some((sums, lanes, first, apart))) = (walks, self.kernel.row_sums(walks, body)) else {
             return None;
@@ -927,7 +938,8 @@ impl Traversal<'_> {
         })
     }
 
-    /// The same where declarations of sums that begin at 0 and the loop are all that changes them; with the number of these statements.
+    /// The sums of a loop after declarations of sums with initial value 0, if no other statement
+    /// changes the sums; with the number of these statements.
     fn zero_sums<'s>(&'s self, body: &'s [Stmt]) -> Option<(RowSums<'s>, usize)> {
         let zero = |stmt: &Stmt| match stmt {
             Stmt::Let { var, mutable: true, value: Expr::Const { bits: 0, .. } } => Some(*var),
@@ -944,7 +956,7 @@ impl Traversal<'_> {
         Some((sums, declared.len() + 1))
     }
 
-    /// A copy, its loops as few as they can be.
+    /// A copy with as few loops as possible.
     fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
         let (outer, line) = match copied.dims.split_last() {
             Some((line, outer)) if copied.encoding != Encoding::F32 => (outer, Some(line)),
@@ -1004,7 +1016,7 @@ impl Traversal<'_> {
     }
 }
 
-/// What becomes of a row of so many weights, and what of that is written.
+/// The integer format of a row of weights, and the part to write.
 fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
     let pairs = LineRow::Pairs(Arithmetic::most_in_pairs(count));
     match encoding {
@@ -1021,8 +1033,8 @@ fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
     }
 }
 
-/// The loops of a copy with neighbours joined where they go on where the inner one ends, and, apart, the innermost one
-/// where it writes consecutive elements: how many, and whether all are read from one place.
+/// The loops of a copy, with contiguous neighbours merged; separately the innermost loop if it
+/// writes consecutive elements: their number, and true if all are read from one place.
 fn runs(dims: &[CopiedDim]) -> (Vec<CopiedDim>, usize, bool) {
     let mut loops: Vec<CopiedDim> = Vec::new();
     for dim in dims.iter().filter(|dim| dim.extent != 1) {
@@ -1044,7 +1056,7 @@ fn runs(dims: &[CopiedDim]) -> (Vec<CopiedDim>, usize, bool) {
     }
 }
 
-/// A finite f32 as both languages read it back exactly, in decimal where that is short.
+/// A finite f32 in a notation that both languages read back exactly; in decimal if short.
 pub(super) fn decimal(value: f32) -> String {
     let text = format!("{value:?}");
     debug_assert_eq!(text.parse::<f32>().map(f32::to_bits), Ok(value.to_bits()));
