@@ -1,9 +1,10 @@
-//! Generated code, compiled and run: the command and the tests call it through a program that is spoken to over its standard input and
-//! output, in blocks of numbers in the machine's byte order.
+//! Compiles and runs generated code. The command and the tests call a program over standard input
+//! and output, in blocks of numbers in the machine's byte order.
 //!
-//! The program's arguments are the name of a subject and that of an instruction set; it answers with the name of the one it runs on. A call is
-//! a byte of the flags below, the elements of weights and variables if it says so, and those of the inputs. The answer holds the elements of
-//! every output and then of every variable.
+//! The program's arguments are the names of a subject and of an instruction set. The program first
+//! prints the name of its instruction set. A call is a byte of flags (below), the elements of
+//! weights and variables if flagged, and the elements of the inputs. The answer holds the elements
+//! of every output and then of every variable.
 
 mod c;
 mod numbers;
@@ -30,24 +31,25 @@ pub use numbers::Numbers;
 pub use toolchain::run_all;
 pub use toolchain::{Failed, Toolchain};
 
-/// The program's exit status where the machine lacks the instruction set.
+/// The program's exit status if the machine lacks the instruction set.
 const LACKING: i32 = 3;
 
 /// The weights follow, to be packed.
 const PACK: u8 = 1;
 
-/// Every variable becomes what it is at first.
+/// Every variable is reset to its initial value.
 const RESET: u8 = 2;
 
 /// The variables follow.
 const SET: u8 = 4;
 
-/// Nothing follows but a number, eight bytes: so many calls on the inputs of the call before, each with the states that the one before left.
-/// The answer is how many nanoseconds they took, eight bytes.
+/// A number of calls follows, eight bytes. The program repeats the call before that often, feeding
+/// the states back. The answer is the time in nanoseconds, eight bytes.
 const TIME: u8 = 8;
 
-/// Nothing follows: the struct computes a step on the weights and inputs of the call before, another one, and one after it was reset. The
-/// answer is the outputs of all three. The program fails if what the struct says of itself is wrong.
+/// Nothing follows. The struct computes two steps on the weights and inputs of the call before, and
+/// one step after a reset. The answer is the outputs of all three steps. The program fails if
+/// properties reported by the struct are wrong.
 const STRUCT: u8 = 16;
 
 /// The flags and [`LACKING`], each as a program declares it: `before` NAME `between` value `after`.
@@ -60,18 +62,18 @@ fn constants(before: &str, between: &str, after: &str) -> String {
 /// Generated code that a program calls.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
-    /// The stem of its files, and its module.
+    /// The stem of the files, and the module.
     pub name: &'a str,
-    /// What is called.
+    /// The called code.
     pub interface: &'a Interface,
-    /// The names of its instruction sets.
+    /// The names of the instruction sets.
     pub isas: Vec<&'static str>,
-    /// Whether the struct flushes the states that it is given.
+    /// True if the struct flushes given states.
     pub flushes: bool,
 }
 
 impl<'a> Subject<'a> {
-    /// What was compiled, in files of this name.
+    /// The compilation, in files of this name.
     pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
         let isas = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
         let flushes = !compilation.options.keep_denormals;
@@ -79,14 +81,14 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What the variables of the model are before a call.
+/// The variables of the model before a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Variables<'a> {
-    /// What they are at first.
+    /// The initial values.
     Initial,
-    /// What the call before left.
+    /// The values after the call before.
     Kept,
-    /// These.
+    /// Given values.
     Given(&'a [Vec<f32>]),
 }
 
@@ -99,7 +101,7 @@ pub struct Executable {
     folder: Option<Rc<TemporaryFolder>>,
 }
 
-/// Generated code, compiled and running. It ends when dropped.
+/// Running generated code. The program ends when this value is dropped.
 #[derive(Debug)]
 pub struct Harness {
     child: Child,
@@ -129,7 +131,7 @@ impl Executable {
         Ok(Self { folder: Some(Rc::new(folder)), ..program })
     }
 
-    /// Compiles the subjects, whose files are in `folder`, with a program around them.
+    /// Compiles the subjects, with files in `folder`, and a program that calls them.
     ///
     /// # Errors
     /// What the compiler said, or why it did not start.
@@ -151,7 +153,8 @@ impl Executable {
         Ok(Self::of(path, subjects))
     }
 
-    /// The same of subjects in C whose objects are in `folder` already; `objects` may have options for the linker too.
+    /// Compiles the program for subjects in C with existing objects in `folder`; `objects` may
+    /// include linker options.
     ///
     /// # Errors
     /// What the compiler said, or why it did not start.
@@ -173,7 +176,7 @@ impl Executable {
         Self { path, subjects, folder: None }
     }
 
-    /// Starts it on the only subject, and the named instruction set, or the best that the machine has.
+    /// Starts the program on the only subject, on the named or the best instruction set.
     ///
     /// # Errors
     /// That the machine lacks the instruction set, or that the program does not run.
@@ -184,7 +187,7 @@ impl Executable {
         })
     }
 
-    /// Starts it on a subject, by its place among all; `None` if the machine lacks the instruction set.
+    /// Starts the program on a subject, by index. `None` if the machine lacks the instruction set.
     ///
     /// # Errors
     /// Why it does not run.
@@ -208,13 +211,13 @@ impl Executable {
 }
 
 impl Harness {
-    /// The instruction set that it runs on.
+    /// The instruction set in use.
     pub fn isa(&self) -> &str {
         &self.isa
     }
 
-    /// Calls the pure function: all Parameters in document order in, all Results out. Weights among the Parameters
-    /// are packed if `pack` is set, else those of the call before stay.
+    /// Calls the pure function: all Parameters in document order in, all Results out. Weights among
+    /// the Parameters are packed if `pack` is true; otherwise earlier weights stay.
     ///
     /// # Errors
     /// A number that is too large, or that the program has ended.
@@ -234,7 +237,8 @@ impl Harness {
     }
 
     #[cfg(feature = "internals")]
-    /// The results of the struct's first step on the weights and inputs of the last call, its second step, and one after it was reset.
+    /// The results of the struct's first and second step on the weights and inputs of the last
+    /// call, and of one step after a reset.
     ///
     /// # Errors
     /// That the program has ended: then something that the struct says of itself is wrong.
@@ -247,7 +251,7 @@ impl Harness {
         })
     }
 
-    /// So many calls on the inputs of the last one, each with the states that the one before left: how long they took.
+    /// The time of repeated calls on the inputs of the last call, with states fed back.
     ///
     /// # Errors
     /// That the program has ended.
@@ -262,7 +266,7 @@ impl Harness {
         })
     }
 
-    /// What is sent for a call.
+    /// The message of a call.
     fn message(&self, parameters: &[Numbers], pack: bool, variables: Variables<'_>) -> Result<Vec<u8>, Diagnostic> {
         let pack = if pack { PACK } else { 0 };
         let (flag, given) = match variables {
@@ -298,7 +302,8 @@ impl Harness {
         input.flush()
     }
 
-    /// The name of the instruction set that the program chose: its first output. `None` if it was asked for one that is not there.
+    /// The name of the chosen instruction set, the program's first output. `None` if the machine
+    /// lacks the requested instruction set.
     fn greeting(&mut self, asked: bool) -> Result<Option<String>, Diagnostic> {
         let mut name = Vec::new();
         let mut byte = [0];
@@ -324,7 +329,7 @@ impl Drop for Harness {
     }
 }
 
-/// The tensors of a message; integers as f32, which they were before they were stored.
+/// The tensors of a message; integers as f32, as computed.
 fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>> {
     let mut all = vec![Vec::new(); fields.len()];
     for field in fields {

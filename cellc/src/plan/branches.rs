@@ -1,34 +1,39 @@
-//! Which operations are computed only where a condition of run time says that they are needed.
+//! Operations that are computed only under a run-time condition.
 //!
-//! An If is both of its sides and, for each output, a Select. Of a Select whose condition is one element only one operand is wanted, so what nothing else
-//! reads is wanted on that side alone: the sides of an If, and what stands in front of a Where. It is computed there, and the Select becomes a copy. Where there is
-//! little of it, it is computed always, as a Select in registers takes less time than a branch that is predicted wrongly.
+//! The model has both sides of an If and one Select per output. A Select with a condition of one
+//! element needs only one operand. Operations read only by that operand are needed on one side: the
+//! sides of an If, and the operations before a Where. Such operations are computed under the
+//! condition, and the Select becomes a copy. Few operations are always computed: a Select in
+//! registers takes less time than a mispredicted branch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Pointwise, PointwiseFunction, Source, ValidModel, ValidNode, ValidOp};
 
-/// So many operations on the widest vectors take longer than a branch that is predicted wrongly every other time, and the copy behind it.
+/// Number of operations on the widest vectors that takes longer than a branch mispredicted every
+/// other time, and the copy after it.
 const BRANCH: usize = 16;
 
-/// Operations that a division, and one that a function of activation, a softmax or a look for the largest element counts.
+/// Weights, in operations, of a division, and of an activation, a softmax or a search for the
+/// largest element.
 const DIVISION: usize = 4;
 const FUNCTION: usize = 16;
 
-/// A condition, and whether it has to hold.
+/// A condition, and its required value.
 pub type Side = (Source, bool);
 
-/// Which operations are computed only on one side of a condition.
+/// The operations computed only on one side of a condition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Branches {
-    /// By the first value of an operation: the sides that it is on, the outermost first.
+    /// By the first value of an operation: its sides, outermost first.
     sides: BTreeMap<usize, Vec<Side>>,
-    /// The values of the Selects that copy what is computed on a side.
+    /// The values of the Selects that copy results of a side.
     joins: BTreeSet<usize>,
 }
 
 impl Branches {
-    /// Of a model, for instruction sets of so many lanes; `asked`: wherever it is possible, or nowhere.
+    /// Finds the branches of a model, for instruction sets of `lanes` lanes. `asked`: everywhere
+    /// possible, or nowhere.
     pub fn new(model: &ValidModel, lanes: usize, asked: Option<bool>) -> Self {
         let mut branches = Self::default();
         let least = match asked {
@@ -42,17 +47,18 @@ impl Branches {
         branches
     }
 
-    /// The sides that the operation of a value is on, the outermost first: none where it is computed always.
+    /// The sides of the operation of a value, outermost first. Empty if the operation is always
+    /// computed.
     pub fn sides(&self, value: usize) -> &[Side] {
         self.sides.get(&value).map_or(&[], |sides| sides)
     }
 
-    /// Whether a value is a Select that copies what was computed on one side.
+    /// True if a value is a Select that copies the result of one side.
     pub fn is_join(&self, value: usize) -> bool {
         self.joins.contains(&value)
     }
 
-    /// How many operations each side has, in order.
+    /// The number of operations of each side, in order.
     pub fn counts(&self) -> BTreeMap<Side, usize> {
         let mut counts = BTreeMap::new();
         for side in self.sides.values().flatten() {
@@ -92,18 +98,19 @@ impl Branches {
 /// The operations of a model, or of one loop's body.
 struct Level<'m> {
     nodes: &'m [ValidNode],
-    /// What is always wanted of them.
+    /// The values that are always needed.
     wanted: Vec<Source>,
-    /// Whether the loop goes on: where it does not, nothing is computed, so that nothing has to ask for it.
+    /// The loop condition. After the end of a loop nothing is computed, so the condition needs no
+    /// further check.
     running: Option<usize>,
-    /// By value: which of the operations computes it.
+    /// By value: the index of its operation.
     positions: BTreeMap<usize, usize>,
 }
 
-/// A Select of which either operand can be copied.
+/// A Select with operands that can be copied.
 struct Choice {
     condition: Source,
-    /// Each with the side on which it is wanted.
+    /// The operands, each with its side.
     operands: [(Source, bool); 2],
     out: usize,
 }
@@ -115,7 +122,7 @@ impl<'m> Level<'m> {
         Self { nodes, wanted, running, positions: outputs.collect() }
     }
 
-    /// Which of the operations computes a tensor, if one does.
+    /// The index of the operation that computes a tensor, if any.
     fn position(&self, source: Source) -> Option<usize> {
         match source {
             Source::Value(value) => self.positions.get(&value).copied(),
@@ -123,7 +130,7 @@ impl<'m> Level<'m> {
         }
     }
 
-    /// An operation as a choice, if it is one.
+    /// The operation as a choice, if possible.
     fn choice(&self, model: &ValidModel, node: &ValidNode) -> Option<Choice> {
         let ValidOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) = &node.op else {
             return None;
@@ -135,7 +142,8 @@ impl<'m> Level<'m> {
         (asks && copies).then_some(Choice { condition, operands, out: *out })
     }
 
-    /// By operation: the sides on which alone it is wanted, of those that are `worth` it.
+    /// By operation: the sides that alone need the operation, limited to sides that are `worth` a
+    /// branch.
     fn sides(&self, model: &ValidModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
         let mut wanted = Wanted::default();
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
@@ -162,12 +170,12 @@ impl<'m> Level<'m> {
     }
 }
 
-/// By value: on which sides it is wanted.
+/// By value: the sides that need the value.
 #[derive(Default)]
 struct Wanted(BTreeMap<usize, Vec<Side>>);
 
 impl Wanted {
-    /// A tensor is wanted on these sides too.
+    /// Adds sides that need a tensor.
     fn on(&mut self, source: Source, sides: &[Side]) {
         if let Source::Value(value) = source {
             let all = self.0.entry(value).or_insert_with(|| sides.to_vec());
@@ -175,7 +183,7 @@ impl Wanted {
         }
     }
 
-    /// The sides on which some of these values are wanted.
+    /// The sides that need at least one of these values.
     fn of(&self, values: &[usize]) -> Vec<Side> {
         let mut each = values.iter().filter_map(|value| self.0.get(value));
         let mut all = each.next().cloned().unwrap_or_default();
@@ -184,13 +192,13 @@ impl Wanted {
     }
 }
 
-/// Leaves the sides that both have around them.
+/// Keeps the common outer sides.
 fn common(all: &mut Vec<Side>, others: &[Side]) {
     let same = all.iter().zip(others).take_while(|(one, other)| one == other).count();
     all.truncate(same);
 }
 
-/// How much an operation does: operations on single elements, about.
+/// The approximate number of element operations of an operation.
 fn operations(model: &ValidModel, node: &ValidNode) -> usize {
     let product = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
     let len = |source: Source| model.len(source);

@@ -232,7 +232,7 @@ struct Validation<'a> {
     folded: limits::Folded,
     /// By value: run-time lengths of outputs of loops that end by a condition.
     endings: HashMap<usize, until::Ending>,
-    /// The propagation of run-time lengths through an operation.
+    /// The run-time length that the current operation passes on.
     hands_on: Option<until::Ending>,
     /// By value: the range of the integers.
     ranges: HashMap<usize, integers::Range>,
@@ -675,7 +675,7 @@ impl<'a> Validation<'a> {
         self.folds(node, count, element)
     }
 
-    /// Reports a problem from some node on, once.
+    /// Reports an error that later nodes share, only once.
     fn error_of_many(&mut self, node: &Node, found: impl Into<String>, valid: String, help: &str) {
         if !self.diagnostics.has_errors() {
             self.error(node, &node.origin, found, valid, help);

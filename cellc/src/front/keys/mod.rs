@@ -1,4 +1,4 @@
-//! Every key by which layers are declared, in one table: what a macro, the Builder, the command and the metadata of a file can say.
+//! The keys that declare layers, in one table, for macros, Builder, command and metadata of files.
 
 mod values;
 
@@ -15,7 +15,7 @@ use crate::options::{Accuracy, Fma, Options, Precision, Unroll};
 
 use super::apple::AppleResetGate;
 
-/// Which macro was called.
+/// A macro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum Macro {
@@ -45,7 +45,7 @@ impl Macro {
         Self::AppleGru,
     ];
 
-    /// Its name, what it declares, and whether that is a sequence.
+    /// The name, the declared cell, and true for a sequence.
     fn row(self) -> (&'static str, Family, bool) {
         match self {
             Self::GruCell => ("gru_cell!", Family::Gru, false),
@@ -60,7 +60,7 @@ impl Macro {
         }
     }
 
-    /// Its name with the exclamation mark.
+    /// The name with the exclamation mark.
     pub fn name(self) -> &'static str {
         self.row().0
     }
@@ -92,20 +92,20 @@ impl Macro {
     }
 }
 
-/// What is known of a key.
+/// The row of a key.
 struct KeyRow {
-    /// What macros call it.
+    /// The name in macros.
     name: &'static str,
     takes: Takes,
-    /// What its value is, for a macro.
+    /// The value in a macro.
     valid: fn(Macro) -> &'static str,
-    /// Which macros take it; none: no macro.
+    /// The macros with this key. Empty: no macro.
     of: Option<fn(Macro) -> bool>,
-    /// Why a macro does not take it.
+    /// The reason why a macro lacks this key.
     elsewhere: Option<&'static str>,
-    /// What the command and the metadata of a file of weights call it, and what its value is there.
+    /// The name and the value on the command line and in the metadata of a file of weights.
     in_files: Option<(&'static str, &'static str)>,
-    /// What it chooses about the code; none: it is part of what is declared.
+    /// The option of generated code set by the key. `None`: the key is part of the declaration.
     sets: Option<fn(&mut Options, &Value)>,
 }
 
@@ -145,10 +145,11 @@ macro_rules! keys {
     };
 }
 
-/// What a clip may be that is declared. An attribute of a model may be negative, as OpenVINO takes that as none.
+/// The valid values of a declared clip. An attribute of a model may be negative: OpenVINO treats
+/// negative values as no clip.
 pub(crate) const CLIP: &str = "0 for no clipping, or a number above it that f32 holds: 3.0";
 
-/// Whether a clip may be declared so.
+/// True if a declared clip is valid.
 pub(crate) fn is_clip(clip: f32) -> bool {
     clip >= 0.0
 }
@@ -158,7 +159,7 @@ const IN_APPLES: Option<&str> = Some("Apple's operation has it: gru!");
 const SWITCH: &str = "true or false";
 const SIZE: &str = "a whole number from 1";
 
-/// Whether a macro declares what may have several layers.
+/// True if a macro's declaration may have several layers.
 fn stackable(called: Macro) -> bool {
     called.family() != Family::Augru && !called.is_apple()
 }
@@ -425,7 +426,7 @@ keys! {
     }
 }
 
-/// Sets a part of the options to a value, which is of that kind.
+/// Sets an option to a value of the option's kind.
 fn set<T: FromValue>(part: &mut T, value: &Value) {
     if let Some(value) = FromValue::of(value) {
         *part = value;
@@ -433,37 +434,37 @@ fn set<T: FromValue>(part: &mut T, value: &Value) {
 }
 
 impl Key {
-    /// What macros call it.
+    /// The name in macros.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The keys that some macro takes.
+    /// The keys of macros.
     pub(super) fn of_macros() -> impl Iterator<Item = Self> {
         Self::all().filter(|key| key.row().of.is_some())
     }
 
-    /// The keys that the command and the metadata of a file of weights have.
+    /// The keys of the command line and of the metadata of a file of weights.
     pub fn of_files() -> impl Iterator<Item = Self> {
         Self::all().filter(|key| key.row().in_files.is_some())
     }
 
-    /// What the command and the metadata of a file of weights call it.
+    /// The name on the command line and in the metadata of a file of weights.
     pub fn name_in_files(self) -> &'static str {
         self.row().in_files.map_or(self.row().name, |(name, _)| name)
     }
 
-    /// What advice calls it.
+    /// The name in advice.
     pub fn worded(self, wording: Wording) -> String {
         wording.of(Setting::Key { name: self.name(), in_files: self.name_in_files() })
     }
 
-    /// What its value is there.
+    /// The value on the command line and in metadata.
     pub(crate) fn valid_in_files(self) -> &'static str {
         self.row().in_files.map_or("", |(_, valid)| valid)
     }
 
-    /// What its value is in a macro.
+    /// The value in a macro.
     pub(super) fn valid(self, called: Macro) -> &'static str {
         (self.row().valid)(called)
     }
@@ -472,12 +473,12 @@ impl Key {
         self.row().takes
     }
 
-    /// Why a macro does not take it.
+    /// The reason why a macro lacks this key.
     pub(super) fn elsewhere(self) -> Option<&'static str> {
         self.row().elsewhere
     }
 
-    /// Takes a value into the options, if that is where it belongs.
+    /// Sets the key's option to a value, if the key has an option.
     pub(super) fn choose(self, options: &mut Options, value: &Value) {
         if let Some(set) = self.row().sets {
             set(options, value);
@@ -485,7 +486,7 @@ impl Key {
     }
 }
 
-/// Something that was said, and where.
+/// A value with its place in the input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spanned<T> {
     pub(crate) value: T,
@@ -493,30 +494,30 @@ pub(crate) struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    /// What no place of the input says: an option, a method of the Builder, a file.
+    /// A value without a place: from an option, a method of the Builder, or a file.
     pub(crate) fn unplaced(value: T) -> Self {
         Self { value, origin: Origin::Unknown }
     }
 
-    /// Another value that is said at the same place.
+    /// Another value at this place.
     pub(crate) fn with<U>(&self, value: U) -> Spanned<U> {
         Spanned { value, origin: self.origin.clone() }
     }
 }
 
-/// The keys that are given, with their values.
+/// The given keys with their values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Keys(BTreeMap<Key, Spanned<Value>>);
 
 impl Keys {
-    /// Adds one that no place of the input says, if it is given.
+    /// Adds a value without a place, if given.
     pub fn add(&mut self, key: Key, value: Option<KeyValue>) {
         if let Some(value) = value {
             self.set(key, Spanned::unplaced(value.0));
         }
     }
 
-    /// The keys that are given.
+    /// The given keys.
     pub fn given(&self) -> impl Iterator<Item = Key> {
         self.0.keys().copied()
     }
@@ -529,28 +530,28 @@ impl Keys {
         self.0.remove(&key);
     }
 
-    /// The same key as others have it, or not at all.
+    /// The value of a key with its place. `None` if the key is not given.
     pub(crate) fn said(&self, key: Key) -> Option<&Spanned<Value>> {
         self.0.get(&key)
     }
 
-    /// Where a key is given, if it is.
+    /// The place of a key, if given.
     pub(crate) fn origin(&self, key: Key) -> Option<&Origin> {
         self.said(key).map(|said| &said.origin)
     }
 
-    /// The value of a key, whose kind the table says.
+    /// The value of a key; the table determines its kind.
     pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
         let said = self.said(key)?;
         Some(said.with(T::of(&said.value)?))
     }
 
-    /// The same without its place.
+    /// The value without its place.
     pub(crate) fn value<T: FromValue>(&self, key: Key) -> Option<T> {
         T::of(&self.said(key)?.value)
     }
 
-    /// Where a switch is given and on.
+    /// The place of a switch that is on.
     pub(crate) fn on(&self, key: Key) -> Option<&Origin> {
         self.said(key).filter(|said| said.value == Value::Switch(true)).map(|said| &said.origin)
     }

@@ -1,11 +1,13 @@
-//! Weights as the frameworks hold them, put into the order in which OpenVINO's operations take them.
+//! Conversion of weights from the layouts of frameworks to the layout of OpenVINO's operations.
 //!
-//! What is known when compiling is put in order here; for what is given at run time, `layout` says it to whoever packs it.
+//! Compile-time weights are converted here. For run-time weights, `layout` describes the order to
+//! the packing code.
 //!
-//! Gates move as whole blocks of rows, Keras' kernels are transposed: no value changes. Biases that a framework keeps apart
-//! and OpenVINO holds as their sum are each taken as f32 and added once in f32, which is the one rounding there is; the two of
-//! a GRU's candidate stay apart where the reset gate stands after the product. Sources: the documentation of ONNX's GRU, RNN
-//! and LSTM, of `torch.nn`, of `keras.layers` and of Apple's `BNNSGraph.Builder`.
+//! Gates move as blocks of rows and Keras' kernels are transposed, without a change of values.
+//! Separate biases of a framework, of which OpenVINO has the sum, are converted to f32 and added in
+//! f32: the only rounding. The two biases of a GRU's candidate stay separate with the reset gate
+//! after the product. Sources: the documentation of ONNX's GRU, RNN and LSTM, of `torch.nn`, of
+//! `keras.layers` and of Apple's `BNNSGraph.Builder`.
 
 use std::sync::Arc;
 
@@ -13,10 +15,11 @@ use super::weights::CellWeights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Tensor, WeightLayout, shape_text};
 
-/// Who holds the weights: it decides the order of the gates, which way the matrices lie, and what the biases are.
+/// The framework of the weights: determines the order of gates, the orientation of matrices, and
+/// the biases.
 ///
-/// H is the hidden size, I the size of the input, G how many gates a cell has (RNN 1, GRU 3, LSTM 4). Tensors in the order in which they are
-/// given, for one direction of one layer:
+/// H is the hidden size, I the size of the input, G the number of gates (RNN 1, GRU 3, LSTM 4). The
+/// tensors in order, for one direction of one layer:
 ///
 /// | | matrices | GRU | LSTM | biases | peepholes |
 /// |---|---|---|---|---|---|
@@ -26,7 +29,7 @@ use crate::model::{BiasPart, CellKind, ElementType, LstmGateOrder, ResetGate, Te
 /// | `Keras` | `kernel [I, G*H]`, `recurrent_kernel [H, G*H]` | z, r, h | i, f, c, o | `bias [G*H]`; GRU with `reset_after` `[2, 3H]`: those of the input, then the others | |
 /// | `Apple` | `input_hidden_weight [3H, I]`, `hidden_hidden_weight [3H, H]` | r, n, z | | `bias [3H]`, and with `applyResetGateAfterMatMul` `input_bias [3H]` | |
 ///
-/// Biases may be left out, both of them where there are two; they are zero then.
+/// Biases may be omitted (both, if there are two) and are then zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the table says it
 #[non_exhaustive]
@@ -39,7 +42,7 @@ pub enum Framework {
 }
 
 impl Framework {
-    /// Its own name.
+    /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenVino => "OpenVINO",
@@ -50,7 +53,7 @@ impl Framework {
         }
     }
 
-    /// Its gates, a letter each, n being the candidate of a GRU and c that of an LSTM; `None`: it has no such cell.
+    /// The gates, one letter each; n is the candidate of a GRU, c of an LSTM. `None`: no such cell.
     fn gates(self, kind: CellKind) -> Option<&'static str> {
         match (kind, self) {
             (CellKind::Rnn, Self::Apple) => None,
@@ -67,12 +70,12 @@ impl Framework {
         }
     }
 
-    /// Where each of OpenVINO's gates stands.
+    /// The position of each of OpenVINO's gates.
     fn places(self, kind: CellKind) -> Option<Vec<usize>> {
         places(Self::OpenVino.gates(kind)?, self.gates(kind)?)
     }
 
-    /// Where each of OpenVINO's peepholes stands.
+    /// The position of each of OpenVINO's peepholes.
     fn peephole_places(self) -> Option<Vec<usize>> {
         match self {
             Self::OpenVino => places("fio", "fio"),
@@ -81,7 +84,7 @@ impl Framework {
         }
     }
 
-    /// How many tensors of biases it takes, fewest first.
+    /// The possible numbers of bias tensors, smallest first.
     pub(crate) fn bias_tensors(self, wanted: Wanted) -> &'static [usize] {
         let after = wanted.kind.reset_gate() == Some(ResetGate::AfterMatMul);
         match self {
@@ -92,7 +95,7 @@ impl Framework {
         }
     }
 
-    /// What its tensors are called: the two matrices, the biases.
+    /// The names of the tensors: the two matrices, the biases.
     pub(crate) fn tensor_names(self) -> ([&'static str; 2], &'static [&'static str]) {
         match self {
             Self::OpenVino | Self::Onnx => (["W", "R"], &["B"]),
@@ -107,7 +110,8 @@ fn places(of: &str, among: &str) -> Option<Vec<usize>> {
     of.chars().map(|gate| among.find(gate)).collect()
 }
 
-/// The order in which a file has the gates of a GRU (r, z and n) or an LSTM (i, f, c and o), where it is not that of its framework.
+/// The order of the gates of a GRU (r, z and n) or an LSTM (i, f, c and o) in a file, if different
+/// from the framework's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateOrder([char; 4]);
 
@@ -129,12 +133,12 @@ impl GateOrder {
             .then_some(order)
     }
 
-    /// Its letters.
+    /// The letters.
     pub fn letters(self) -> String {
         self.0.iter().filter(|letter| **letter != ' ').collect()
     }
 
-    /// Whether a kind of cell has these gates.
+    /// True if a kind of cell has these gates.
     pub(crate) fn fits(self, kind: CellKind) -> bool {
         self.places(kind).is_some()
     }
@@ -145,16 +149,16 @@ impl GateOrder {
     }
 }
 
-/// A tensor and what its framework calls it.
+/// A tensor and its name in the framework.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) tensor: Tensor,
-    /// Whether it is a mere list of values, of which only the number counts.
+    /// True for a plain list of values without shape.
     pub(crate) flat: bool,
 }
 
-/// One direction of one layer, as its framework holds it.
+/// One direction of one layer, in the layout of the framework.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WeightSet {
     pub(crate) w: Named,
@@ -163,30 +167,31 @@ pub(crate) struct WeightSet {
     pub(crate) peepholes: Option<Named>,
 }
 
-/// What weights are to be put in order for.
+/// The target of a conversion of weights.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) kind: CellKind,
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
-    /// Whether the tensors have D in front: those of a sequence have.
+    /// True for tensors with D in front, as in sequences.
     pub(crate) sequence: bool,
-    /// GRU whose reset gate stands after the product: whether the recurrent bias of the candidate stands outside of it, so that it joins that of
-    /// the input and Rbh is zero.
+    /// GRU with the reset gate after the product: true if the recurrent bias of the candidate is
+    /// outside the reset product, so that the bias joins the input bias and Rbh is zero.
     pub(crate) outer_bias: bool,
-    /// The order of the gates; none: the framework's.
+    /// The order of the gates. `None`: the framework's.
     pub(crate) gate_order: Option<GateOrder>,
 }
 
 impl Wanted {
-    /// Where each of OpenVINO's gates stands; none: the framework has no such cell.
+    /// The position of each of OpenVINO's gates. `None`: the framework has no such cell.
     fn places(self, framework: Framework) -> Option<Vec<usize>> {
         let places = framework.places(self.kind)?;
         self.gate_order.map_or(Some(places), |order| order.places(self.kind))
     }
 }
 
-/// How a framework holds the weights of a cell that has `biases` tensors of biases; `None`: it has no such cell.
+/// The layout of a cell with `biases` bias tensors in a framework. `None`: the framework has no
+/// such cell.
 pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Option<WeightLayout> {
     let Wanted { kind, outer_bias, .. } = wanted;
     if framework == Framework::OpenVino && biases == 1 {
@@ -222,8 +227,8 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     Some(WeightLayout { gates, biases: parts, peepholes, directions })
 }
 
-/// W, R, B and P as OpenVINO's operations take them, from as many sets as there are directions. At most one copy is made, none of what
-/// stands as it should.
+/// W, R, B and P in OpenVINO's layout, from one set per direction. Tensors in the right order are
+/// not copied, others once.
 ///
 /// # Errors
 /// If a tensor has another shape or no floating point elements, or the framework has no such cell; every such tensor is named.
@@ -327,7 +332,7 @@ fn check_biases(framework: Framework, wanted: Wanted, biases: &[Named], problems
     problems.push(problem);
 }
 
-/// Blocks of `len` values, the one at `places[i]` as the i-th, of every tensor.
+/// Reorders blocks of `len` values of every tensor: the block at `places[i]` becomes the i-th.
 fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) -> Tensor {
     if let ([only], true) = (tensors, places.is_sorted())
         && only.element() == ElementType::F32
@@ -361,7 +366,7 @@ fn transposed(tensors: &[&Tensor], hidden_size: usize, columns: usize, places: &
     of_f32(bytes, shape)
 }
 
-/// The same values as f32.
+/// The values as f32.
 #[cfg(feature = "read-safetensors")]
 pub(super) fn in_f32(tensor: &Tensor) -> Tensor {
     blocks(&[tensor], tensor.len(), &[0], tensor.shape().to_vec())
@@ -372,7 +377,7 @@ fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
     Tensor::new(shape, ElementType::F32, Arc::new(bytes), 0..len).expect("as many values as the shape has")
 }
 
-/// B, each part of it the sum that the layout says.
+/// B; each part is a sum given by the layout.
 fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     let hidden_size = wanted.hidden_size;
     let len = wanted.kind.bias_parts() * hidden_size;
