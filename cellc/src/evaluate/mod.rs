@@ -1,7 +1,7 @@
-//! One walk over the operations of a model, whatever is computed with: numbers ([`crate::reference`]), or what is known
-//! of numbers ([`crate::bound`]).
+//! The traversal of a model's operations for any arithmetic: numbers ([`crate::reference`]) or
+//! properties of numbers ([`crate::bound`]).
 //!
-//! What stands here moves values about and goes through time; what is done with them is the [`Arithmetic`]'s.
+//! This module moves values and iterates over time. The [`Arithmetic`] computes.
 
 use crate::model::{
     Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
@@ -12,33 +12,33 @@ use crate::model::{
 #[cfg(test)]
 pub(crate) mod written;
 
-/// The column of a table: how many elements it has, and each by its row.
+/// The column of a table: its length, and the elements by row.
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);
 
-/// What is computed with.
+/// The arithmetic.
 pub(crate) trait Arithmetic {
-    /// In place of a number.
+    /// The representation of a number.
     type Value: Clone + PartialEq;
-    /// In place of a row of a matrix.
+    /// The representation of a row of a matrix.
     type Row<'r>;
 
-    /// A number that is given: an element of a Parameter or variable.
+    /// A given number: an element of a Parameter or variable.
     fn given(&self, number: f64) -> Self::Value;
 
-    /// Below which magnitude inputs, states and outputs become 0.
+    /// The magnitude below which inputs, states and outputs are flushed to zero.
     fn flush_below(&self) -> Option<f32> {
         None
     }
 
-    /// What becomes of such a value.
+    /// The flushed value.
     fn flushed(&self, value: Self::Value) -> Self::Value {
         value
     }
 
-    /// A number that is always the same.
+    /// A constant.
     fn constant(&self, number: f64) -> Self::Value;
 
-    /// The number that it is both exactly and as computed, if that is known.
+    /// The number, if its exact and its computed value are equal and known.
     fn known(&self, value: &Self::Value) -> Option<f64>;
 
     /// One step of a recurrent cell, for one row of the batch.
@@ -51,7 +51,8 @@ pub(crate) trait Arithmetic {
 
     /// The first `length` steps of one row of a sequence.
     ///
-    /// Gives h of every step at its place in time, and the last state; zero where no step is. A length that is not known is NaN.
+    /// Returns h of every step at its place in time (zero for missing steps) and the last state. An
+    /// unknown length is NaN.
     fn sequence(
         &self,
         cell: &ValidCell,
@@ -62,14 +63,15 @@ pub(crate) trait Arithmetic {
         steps_of(self, cell, weights, row, length)
     }
 
-    /// The elements of a channel as a depthwise convolution of so many taps multiplies them, where its layer is multiplied in integers: rounded with one scale,
-    /// which all its windows share. `None`: as they are. It has the name of a layer and a first value.
+    /// The elements of a channel, rounded with one scale for all windows, for a depthwise
+    /// convolution of `taps` taps with integer products. `None`: unchanged. The operation is given
+    /// by the name of its layer and its first value.
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
 
-    /// A row of a matrix as it is stored: worked out once for all vectors that it multiplies.
+    /// A stored row of a matrix, computed once for all vectors.
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
 
-    /// The products of a row of a matrix with as many values, summed up in order.
+    /// The products of a row of a matrix with a vector, summed in order.
     fn row(&self, row: &Self::Row<'_>, values: &[Self::Value]) -> Self::Value;
 
     /// The sum of products, in order.
@@ -78,17 +80,17 @@ pub(crate) trait Arithmetic {
     /// An operation on single elements.
     fn pointwise(&self, function: PointwiseFunction, operands: &[Self::Value]) -> Self::Value;
 
-    /// The element of a table's column that a number means: as [`crate::model::Lookup`] says.
+    /// The element of a table's column for an index, as defined by [`crate::model::Lookup`].
     fn lookup(&self, column: Column<'_, Self::Value>, number: &Self::Value) -> Self::Value;
 
-    /// The best elements of a row, and their places: as [`crate::model::TopK`] says.
+    /// The best elements of a row, and their places, as defined by [`crate::model::TopK`].
     fn best(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
 
-    /// Softmax, or its logarithm, of all elements that are given.
+    /// Softmax, or its logarithm, of the given elements.
     fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
 }
 
-/// The first `length` steps of one row of a sequence: as [`Arithmetic::sequence`] says.
+/// The first `length` steps of one row of a sequence, as defined by [`Arithmetic::sequence`].
 pub(crate) fn steps_of<A: Arithmetic + ?Sized>(
     arithmetic: &A,
     cell: &ValidCell,
@@ -112,24 +114,24 @@ pub(crate) fn steps_of<A: Arithmetic + ?Sized>(
     (y, state)
 }
 
-/// What one step of one row reads.
+/// The operands of one step of one row.
 pub(crate) struct StepInputs<'a, V> {
     /// `[I]`
     pub(crate) x: &'a [V],
     /// `[H]`
     pub(crate) h: &'a [V],
-    /// `[H]`; empty where the cell has none.
+    /// `[H]`; empty if the cell has no such operand.
     pub(crate) c: &'a [V],
     /// AUGRU only.
     pub(crate) a: Option<&'a V>,
 }
 
-/// What a cell hands from step to step.
+/// The state of a cell.
 #[derive(Clone, PartialEq)]
 pub(crate) struct State<V> {
     /// `[H]`
     pub(crate) h: Vec<V>,
-    /// `[H]`; empty where the cell has none.
+    /// `[H]`; empty if the cell has no such operand.
     pub(crate) c: Vec<V>,
 }
 
@@ -139,9 +141,9 @@ pub(crate) struct Row<'a, V> {
     x: &'a [V],
     a: Option<&'a [V]>,
     input_size: usize,
-    /// Where it starts.
+    /// The initial state.
     pub(crate) initial: State<V>,
-    /// Whether it starts with the last step.
+    /// True if the sequence starts with the last step.
     pub(crate) reverse: bool,
 }
 
@@ -151,14 +153,14 @@ impl<V> Row<'_, V> {
         self.x.len() / self.input_size
     }
 
-    /// What the step at time `t` reads, coming from `state`.
+    /// The operands of the step at time `t`, with `state`.
     pub(crate) fn step<'a>(&'a self, t: usize, state: &'a State<V>) -> StepInputs<'a, V> {
         let x = &self.x[t * self.input_size..][..self.input_size];
         StepInputs { x, h: &state.h, c: &state.c, a: self.a.map(|a| &a[t]) }
     }
 }
 
-/// Numbers where they stand: a copy in f64 would be twice as large as the model.
+/// Numbers in place: a copy in f64 would be twice as large as the model.
 #[derive(Clone, Copy)]
 pub(crate) enum WeightNumbers<'a> {
     Constant(&'a Tensor),
@@ -177,18 +179,18 @@ impl WeightNumbers<'_> {
     }
 }
 
-/// What a row of a matrix multiplies.
+/// The vector that a row of a matrix multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operand {
     X,
     H,
     /// r * h
     ResetH,
-    /// What [`Arithmetic::rounded`] has given.
+    /// The result of [`Arithmetic::rounded`].
     Rounded,
 }
 
-/// A row of a matrix that a layer multiplies with.
+/// A row of a layer's matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct MatrixRow<'a> {
     /// The layer's name in the model.
@@ -197,7 +199,7 @@ pub(crate) struct MatrixRow<'a> {
     value: usize,
     of: Operand,
     numbers: WeightNumbers<'a>,
-    /// Where it starts, and how far its elements are apart.
+    /// The start, and the distance between elements.
     first: usize,
     stride: usize,
     len: usize,
@@ -209,12 +211,12 @@ impl<'a> MatrixRow<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// The operation that it is of: the name of its layer and its first value.
+    /// The operation: the name of its layer and its first value.
     pub(crate) fn operation(&self) -> (&'a str, usize) {
         (self.layer, self.value)
     }
 
-    /// The length of x, or of a window of it, and that of h, where it multiplies that.
+    /// The length of x or of a window, or of h, whichever the row multiplies.
     pub(crate) fn x_or_h(&self) -> [Option<usize>; 2] {
         match self.of {
             Operand::X | Operand::Rounded => [Some(self.len), None],
@@ -223,12 +225,12 @@ impl<'a> MatrixRow<'a> {
         }
     }
 
-    /// Whether the values that it multiplies are rounded already.
+    /// True if the vector is already rounded.
     pub(crate) fn is_of_rounded(&self) -> bool {
         self.of == Operand::Rounded
     }
 
-    /// What tells it from every other row of the same model's constants; `None` if it is given at run time.
+    /// A unique key of the row among the model's constants. `None` for run-time weights.
     pub(crate) fn place(self) -> Option<(usize, usize)> {
         match self.numbers {
             WeightNumbers::Constant(tensor) => Some((std::ptr::from_ref(tensor).addr(), self.first)),
@@ -237,7 +239,7 @@ impl<'a> MatrixRow<'a> {
     }
 }
 
-/// A cell's own set of weights; gates and parts are counted as its kind lists them.
+/// A set of a cell's weights; the kind defines the order of gates and parts.
 pub(crate) struct CellWeights<'a> {
     cell: &'a ValidCell,
     w: (WeightNumbers<'a>, usize),
@@ -247,12 +249,12 @@ pub(crate) struct CellWeights<'a> {
 }
 
 impl<'a> CellWeights<'a> {
-    /// The row of W that makes `unit` of `gate`.
+    /// The row of W for `unit` of `gate`.
     pub(crate) fn w(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
         self.row(self.w, true, gate, unit)
     }
 
-    /// The row of R that makes `unit` of `gate`.
+    /// The row of R for `unit` of `gate`.
     pub(crate) fn r(&self, gate: usize, unit: usize) -> MatrixRow<'a> {
         self.row(self.r, false, gate, unit)
     }
@@ -270,7 +272,7 @@ impl<'a> CellWeights<'a> {
         MatrixRow { layer: &cell.name, value, of, numbers, first, stride: 1, len }
     }
 
-    /// What the bias for `unit` of a part of B is the sum of.
+    /// The addends of the bias for `unit` of a part of B.
     pub(crate) fn b(&self, part: usize, unit: usize) -> impl Iterator<Item = f64> {
         self.cell.layout.biases[part].iter().map(move |of| {
             let (b, first) = self.b[of.tensor];
@@ -278,18 +280,18 @@ impl<'a> CellWeights<'a> {
         })
     }
 
-    /// The peephole of `unit`, of f, i or o (0, 1 or 2); `None` where the cell has none.
+    /// The peephole of `unit`, of f, i or o (0, 1 or 2). `None` if the cell has no peepholes.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
         self.p.map(|(p, first)| p.at(first + self.cell.layout.peepholes[gate] * self.cell.hidden_size + unit))
     }
 }
 
-/// What a step of a model leaves: every result, and what every variable becomes, each in C order.
+/// The outcome of a step: every result and the next value of every variable, each in C order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome<V> {
     /// Every result.
     pub results: Vec<Vec<V>>,
-    /// What every variable is for the next step.
+    /// The next value of every variable.
     pub variables: Vec<Vec<V>>,
 }
 
@@ -334,7 +336,7 @@ struct Evaluation<'a, A: Arithmetic> {
     denormals: Denormals,
     parameters: &'a [Vec<f64>],
     variables: &'a [Vec<f64>],
-    /// As far as they are computed; in a loop, as the trip sees them.
+    /// The values computed so far; in a loop, those of the current iteration.
     values: Vec<Vec<A::Value>>,
 }
 
@@ -351,7 +353,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         if self.denormals.is_input(source) { self.flush(values) } else { values.collect() }
     }
 
-    /// One element: a table has many, of which few are looked up.
+    /// One element, for tables with few accesses.
     fn element(&self, source: Source, i: usize) -> A::Value {
         let numbers = match source {
             Source::Value(value) => return self.values[value][i].clone(),
@@ -363,7 +365,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         if self.denormals.is_input(source) { self.arithmetic.flushed(number) } else { number }
     }
 
-    /// All elements as an output or a state holds them.
+    /// All elements as stored in an output or a state.
     fn kept(&self, source: Source) -> Vec<A::Value> {
         let values = self.get(source);
         match self.denormals.of(source) {
@@ -601,7 +603,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         (0..outer * inner).map(element).collect()
     }
 
-    /// Integers, of which the largest are taken as the largest that are computed with.
+    /// Integers, clamped to the range of computations.
     fn integers(&self, integers: &Integers) -> Vec<A::Value> {
         let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
         self.parameters[integers.parameter].iter().map(|v| self.arithmetic.given(taken(v))).collect()
@@ -678,7 +680,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         }
     }
 
-    /// What a trip sees of a tensor that is cut into pieces.
+    /// The piece of a tensor for one iteration.
     fn piece(&self, slice: &LoopSlice, trips: usize, trip: usize) -> Vec<A::Value> {
         let whole = self.get(slice.of);
         let place = if slice.reverse { trips - 1 - trip } else { trip };
@@ -704,7 +706,7 @@ fn place(index: &[usize], offset: usize, strides: &[isize]) -> usize {
     (offset as isize + index.iter().zip(strides).map(step).sum::<isize>()) as usize
 }
 
-/// By dimension of `shape`, how many elements of `from` an index is worth: 0 where NumPy's rules repeat them.
+/// Strides in elements of `from` by dimension of `shape`; 0 for a broadcast dimension.
 fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     let mut elements = 1;
@@ -717,7 +719,7 @@ fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// Parts put together, of each in turn as many elements as stand beside it.
+/// The concatenation of parts.
 fn side_by_side<V: Clone>(parts: &[(Vec<V>, usize)]) -> Vec<V> {
     let turns = parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));
     let turn = |t: usize| parts.iter().flat_map(move |(values, run)| values[t * run..][..*run].iter().cloned());

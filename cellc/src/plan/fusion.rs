@@ -1,10 +1,11 @@
-//! Which pointwise work is done where its operand is computed, in registers.
+//! Fusion of pointwise operations into the kernel of their operand, in registers.
 //!
-//! A chain starts at an operation that computes and goes on through pointwise operations, as long as nothing else reads what
-//! is handed on, and the other operands lie along the rows and columns of the first operation's result. The new state of a
-//! recurrent cell starts one even where it is read elsewhere too: it is stored as well. After [`MOST_LINKS`] operations a chain
-//! ends, and its value goes through memory: no function of the generated code grows with the depth of the model. All of a chain is on the same sides of
-//! conditions.
+//! A chain starts at a computing operation and continues through pointwise operations, as long as
+//! each intermediate value has one reader and other operands lie along the rows and columns of the
+//! first result. The new state of a recurrent cell may start a chain and have further readers, as
+//! the state is also stored. A chain has at most [`MOST_LINKS`] operations and then goes through
+//! memory, so that no generated function grows with the depth of the model. All operations of a
+//! chain are on equal sides of conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,55 +17,57 @@ use crate::model::{
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
 
-/// Pointwise operations that are fused into what produces their operand.
+/// The pointwise operations fused into the producer of their operand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fusion {
     chains: Vec<Chain>,
-    /// By the value of its first operation: which chain it is.
+    /// The index of a chain, by the value of its first operation.
     starting: BTreeMap<usize, usize>,
-    /// By the value of its last operation: which chain it is.
+    /// The index of a chain, by the value of its last operation.
     ending: BTreeMap<usize, usize>,
     /// The values of all pointwise operations in chains.
     linked: BTreeSet<usize>,
-    /// Values that are only handed on in registers.
+    /// Values that exist only in registers.
     inner: BTreeSet<usize>,
 }
 
-/// An operation and the pointwise ones that go with it.
+/// An operation and the pointwise operations fused into it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     /// The value of the first operation.
     pub root: usize,
-    /// The values of the pointwise operations, in order; the last is the one that is stored.
+    /// The values of the pointwise operations, in order; the last value is stored.
     pub links: Vec<usize>,
-    /// What each link takes over from the one before: the root, links but the last, views between them.
+    /// The values between links: the root, all links except the last, and views between links.
     pub handed_on: Vec<usize>,
-    /// Whether all is done where the first operation stands, a cell, which may have other readers; else where the last link
-    /// stands, which may read what is computed in between.
+    /// True if the chain runs at the position of the first operation, a cell with possibly further
+    /// readers. Otherwise the chain runs at the position of the last link, which may read values
+    /// computed in between.
     pub early: bool,
 }
 
 impl Chain {
-    /// The value at whose operation everything is done.
+    /// The value of the operation at which the chain runs.
     pub fn done_at(&self) -> usize {
         if self.early { self.root } else { *self.links.last().expect("plan: a chain has links") }
     }
 }
 
-/// How an operand of a pointwise operation lies along the rows of a matrix.
+/// The broadcast of an operand of a pointwise operation along a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
     /// An element for each element.
     Both,
-    /// An element for each column, the same for all rows.
+    /// One element per column, for all rows.
     Columns,
-    /// An element for each row, the same for all columns.
+    /// One element per row, for all columns.
     Rows,
     /// One element.
     Nothing,
 }
 
-/// How an operand of that shape lies along a result of shape `out` whose rows have `columns` elements. `None`: some other way.
+/// The broadcast of an operand along a result of shape `out` with rows of `columns` elements.
+/// `None`: any other broadcast.
 pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> {
     let elements: usize = out.iter().product();
     let own: usize = operand.iter().product();
@@ -91,7 +94,8 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
 }
 
 impl Fusion {
-    /// The chains of a model; none starts at the first values of `halved`, which two threads compute.
+    /// The chains of a model. No chain starts at the first values of `halved`, computed by two
+    /// threads.
     pub fn new(model: &ValidModel, halved: &BTreeSet<usize>, branches: &Branches) -> Self {
         let mut readers = Readers::default();
         for result in &model.results {
@@ -111,27 +115,27 @@ impl Fusion {
         &self.chains
     }
 
-    /// Whether the operation of a value is fused into another.
+    /// True if the operation of a value is fused into another operation.
     fn is_linked(&self, value: usize) -> bool {
         self.linked.contains(&value)
     }
 
-    /// Whether a value is only handed on in registers.
+    /// True if a value exists only in registers.
     pub fn is_inner(&self, value: usize) -> bool {
         self.inner.contains(&value)
     }
 
-    /// The chain that stores a value at its end.
+    /// The chain with this value at its end.
     pub fn ending(&self, stored: usize) -> Option<&Chain> {
         self.ending.get(&stored).map(|&at| &self.chains[at])
     }
 
-    /// The chain that starts at the operation of that value.
+    /// The chain that starts at the operation of this value.
     pub fn starting(&self, root: usize) -> Option<&Chain> {
         self.starting.get(&root).map(|&at| &self.chains[at])
     }
 
-    /// The pointwise operations that are fused into the operation of that value.
+    /// The pointwise operations fused into the operation of this value.
     pub fn links(&self, root: usize) -> &[usize] {
         self.starting(root).map_or(&[], |c| &c.links)
     }
@@ -184,7 +188,7 @@ impl Fusion {
         }
     }
 
-    /// The chain from `root` on, whose value `reader` reads.
+    /// The chain from `root`, continued by its reader `reader`.
     fn follow<'m>(
         &self,
         level: &Level<'m>,
@@ -230,7 +234,7 @@ struct Level<'m> {
     nodes: &'m [ValidNode],
     readers: &'m Readers,
     branches: &'m Branches,
-    /// By value: the position of the operation that computes it.
+    /// By value: the position of its operation.
     positions: BTreeMap<usize, usize>,
 }
 
@@ -241,17 +245,17 @@ impl<'m> Level<'m> {
         Self { model, nodes, readers, branches, positions }
     }
 
-    /// The operation that computes a value, if it is of this level.
+    /// The operation of a value, if on this level.
     fn node(&self, value: usize) -> Option<&'m ValidNode> {
         self.positions.get(&value).map(|&at| &self.nodes[at])
     }
 
-    /// The operation that is all that reads a value.
+    /// The only reader of a value.
     fn only_reader(&self, value: usize) -> Option<&'m ValidNode> {
         self.readers.only(value).and_then(|reader| self.node(reader))
     }
 
-    /// Whether a tensor is known before the operation at that position.
+    /// True if a tensor is known before the operation at a position.
     fn is_before(&self, source: Source, position: usize) -> bool {
         match source {
             Source::Value(value) => self.positions.get(&value).is_none_or(|&at| at < position),
@@ -259,7 +263,7 @@ impl<'m> Level<'m> {
         }
     }
 
-    /// Whether a cell's first value is the new state of each step that it takes.
+    /// True if a cell's first value is the new state of each step.
     fn has_new_state_first(&self, cell: &ValidCell) -> bool {
         match &cell.sequence {
             None => cell.h_out.is_some(),
@@ -269,7 +273,7 @@ impl<'m> Level<'m> {
     }
 }
 
-/// Whether a pointwise operation can go where `value` is computed.
+/// True if a pointwise operation can be fused into the operation of `value`.
 fn fits(model: &ValidModel, pointwise: &Pointwise, value: usize, columns: Option<usize>) -> bool {
     let out = &model.values[pointwise.out].shape;
     let same = model.values[value].shape.iter().product::<usize>() == out.iter().product::<usize>();
@@ -282,7 +286,7 @@ fn fits(model: &ValidModel, pointwise: &Pointwise, value: usize, columns: Option
     }
 }
 
-/// Whether a view is all of its input in its order.
+/// True if a view has all elements of its input in order.
 fn is_whole(model: &ValidModel, view: &View) -> bool {
     let shape = &model.values[view.out].shape;
     let mut stride = 1;
@@ -294,7 +298,7 @@ fn is_whole(model: &ValidModel, view: &View) -> bool {
     in_order && view.offset == 0 && model.len(view.input) == stride as usize
 }
 
-/// By value: what reads it, as the first value of the reader; `None` for what is not a node of the same level.
+/// By value: its readers, as their first values; `None` for a reader outside the level.
 #[derive(Default)]
 struct Readers(BTreeMap<usize, BTreeSet<Option<usize>>>);
 
@@ -327,7 +331,7 @@ impl Readers {
         self.0.get(&value).into_iter().flatten().copied().flatten()
     }
 
-    /// The one reader of a value, if there is one.
+    /// The only reader of a value, if it has exactly one.
     fn only(&self, value: usize) -> Option<usize> {
         let mut readers = self.0.get(&value)?.iter();
         match (readers.next(), readers.next()) {
