@@ -567,13 +567,21 @@ def lists(rng):
              h.make_node('ConcatFromSequence', ['links'], ['y8'], axis=0, new_axis=1),
              h.make_node('ConcatFromSequence', ['all'], ['y0'], axis=0, new_axis=1), h.make_node('ConcatFromSequence', ['all'], ['y1'], axis=-1, new_axis=0),
              h.make_node('ConcatFromSequence', ['back'], ['y2'], axis=1, new_axis=1), h.make_node('ConcatFromSequence', ['inner'], ['y3'], axis=1, new_axis=0),
-             h.make_node('SequenceAt', ['back', 'end'], ['y4']), h.make_node('SequenceAt', ['all', 'at'], ['y5']), h.make_node('SequenceLength', ['back'], ['y6'])]
+             h.make_node('SequenceAt', ['back', 'end'], ['y4']), h.make_node('SequenceAt', ['all', 'at'], ['y5']), h.make_node('SequenceLength', ['back'], ['y6']),
+             # lengths that follow from the shape, as torch.chunk of a script has them
+             h.make_node('Shape', ['x'], ['sizes']), h.make_node('Slice', ['sizes', 'none_before', 'ones'], ['long']),
+             h.make_node('Sub', ['long', 'ones'], ['shorter']), h.make_node('Concat', ['shorter', 'ones'], ['lengths'], axis=0),
+             h.make_node('SplitToSequence', ['x', 'lengths'], ['cut'], axis=-3), h.make_node('SequenceAt', ['cut', 'first'], ['y9']),
+             h.make_node('SequenceAt', ['cut', 'second'], ['y10']), h.make_node('ConcatFromSequence', ['cut'], ['y11'], axis=-3),
+             h.make_node('Gather', ['sizes', 'second'], ['length']), h.make_node('SplitToSequence', ['x', 'length'], ['equal'], axis=0),
+             h.make_node('SequenceAt', ['equal', 'second'], ['y12'])]
     graph = h.make_graph(nodes, 'lists', [info('x', T.FLOAT, [4, 2, 3]), info('h', T.FLOAT, [2, 3]), info('at', T.INT64, [])],
                          [info('y0', T.FLOAT, [8, 2, 3]), info('y1', T.FLOAT, [2, 24]), info('y2', T.FLOAT, [2, 6, 3]), info('y3', T.FLOAT, [2, 24]),
                           info('y4', T.FLOAT, [2, 3]), info('y5', T.FLOAT, [2, 3]), info('y6', T.INT64, []), info('y7', T.FLOAT, [2, 2, 3]),
-                          info('y8', T.FLOAT, [6, 2, 3])],
-                         constants(four=np.int64(4), two=np.int64(2), yes=np.bool_(True), first=np.int64(0), end=np.int64(-1)))
-    return graph, [[draw(rng, 4, 2, 3), draw(rng, 2, 3), np.array(at)] for at in (5, 0)], [None] * 9
+                          info('y8', T.FLOAT, [6, 2, 3]), info('y9', T.FLOAT, [3, 2, 3]), info('y10', T.FLOAT, [1, 2, 3]), info('y11', T.FLOAT, [4, 2, 3]),
+                          info('y12', T.FLOAT, [2, 2, 3])],
+                         constants(second=np.int64(1), none_before=np.array([0]), ones=np.array([1]), four=np.int64(4), two=np.int64(2), yes=np.bool_(True), first=np.int64(0), end=np.int64(-1)))
+    return graph, [[draw(rng, 4, 2, 3), draw(rng, 2, 3), np.array(at)] for at in (5, 0)], [None] * 13
 
 
 def places(rng):

@@ -773,6 +773,22 @@ def corners(d):
         d.output(op.tanh(opset1.squeeze(y, np.array([0], np.int64))), 'y')
 
 
+def neighbours(d):
+    """Squares of neighbours as divisors, and elements by the indices of each row."""
+    n, c, h, w = d.int(1, 2), d.int(3, 6), d.int(2, 4), d.int(3, 5)
+    x = d.parameter([n, c, h, w], 'x')
+    size, numbers = d.pick(1, 3, 5), (d.pick(1e-4, .5, 2), d.pick(.5, .75, 1), d.pick(1, 2))
+    d.note(f'LRN over {size}, Gather with batch_dims')
+    d.output(op.lrn(x, np.array([1], np.int64), *numbers, size), 'channels')
+    d.output(op.lrn(x, np.array([2, 3], np.int64), *numbers, 3), 'places')
+    row = op.reshape(x, np.array([n, c, h * w], np.int64), False)
+    k = d.int(1, 4)
+    fixed = op.constant(d.rng.integers(0, h * w, [n, k]))
+    given = d.parameter([n, c, k], 'i', np.int64, lambda run, shape: d.rng.integers(0, h * w, shape))
+    d.output(op.gather(row, fixed, np.int64(2), 1), 'fixed')
+    d.output(op.gather(row, given, np.int64(2), d.pick(2, -1)), 'given')
+
+
 # Frameworks ------------------------------------------------------------------------------------------------------
 
 def torch_rnn(d):
@@ -1329,7 +1345,7 @@ def windows(d):
     d.output(value, 'y')
 
 
-FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, fake_quantized_loop, nncf, nncf_ptq, corners, torch_rnn,
+FAMILIES = {f.__name__: f for f in (windows, cell, sequence, stack, states, dynamic, graph, mixed, stateful, iterator, loop, quantized, fake_quantized, fake_quantized_loop, nncf, nncf_ptq, corners, neighbours, torch_rnn,
                                     torch_cells, torch_gate, torch_net, onnx_rnn, keras, lstm1, augru, activated)}
 NOT_BY_OPENVINO = {'lstm1', 'augru', 'activated'}
 

@@ -430,6 +430,14 @@ def compute(layer, v):
         axes, eps = tuple(int(axis) for axis in np.ravel(v[1])), single(a['eps'])
         total = (v[0] ** 2).sum(axes, keepdims=True)
         return v[0] / np.sqrt(total + eps if a['eps_mode'] == 'add' else np.maximum(total, eps))
+    if kind == 'LRN':
+        square, size = v[0] ** 2, int(a['size'])
+        for axis in (int(axis) for axis in np.ravel(v[1])):
+            ends = [(0, 0)] * square.ndim
+            ends[axis] = ((size - 1) // 2,) * 2
+            padded = np.pad(square, ends)
+            square = sum(np.take(padded, range(k, k + v[0].shape[axis]), axis) for k in range((size - 1) // 2 * 2 + 1)) / size
+        return v[0] / (single(a['bias']) + single(a['alpha']) * square) ** single(a['beta'])
     if kind == 'Einsum':
         return np.einsum(a['equation'], *v)
     if kind in REDUCTIONS:

@@ -104,6 +104,7 @@ fn probe(tool: &str) -> bool {
         _ if name.starts_with("llvm-size") => reads_objects(tool),
         _ if name.starts_with("wasm-ld") => links_wasm(tool),
         _ if name.starts_with("qemu-system-") => quits(tool),
+        "wasm32-unknown-unknown" => is_target_of_rustc(tool),
         // these run programs of other machines: `Machine::is_here` runs one
         _ => with(&["--version"]),
     }
@@ -126,6 +127,15 @@ fn reads_objects(tool: &str) -> bool {
         rustc.args(["--crate-type=lib", "--emit=obj", "-o"]).arg(&object).arg(source);
         let arguments: &[&str] = if tool.ends_with("objdump") { &["-h"] } else { &[] };
         succeeds(&mut rustc) && succeeds(Command::new(tool).args(arguments).arg(&object))
+    })
+}
+
+/// True if the Rust compiler links a library for a target.
+fn is_target_of_rustc(target: &str) -> bool {
+    with_file("one.rs", b"pub fn one() {}\n", |source| {
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        rustc.args(["--crate-type=cdylib", "--target", target, "-o"]).arg(source.with_extension("made")).arg(source);
+        succeeds(&mut rustc)
     })
 }
 

@@ -77,8 +77,12 @@ fn pytorch() {
 
 /// A copy of a project that is built by its own Makefile.
 fn copy(name: &str, files: &[&str]) -> PathBuf {
+    copy_to(&format!("example-{name}"), name, files)
+}
+
+fn copy_to(folder: &str, name: &str, files: &[&str]) -> PathBuf {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("example-{name}"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     if folder.exists() {
         fs::remove_dir_all(&folder).expect("the copy of an earlier run goes");
     }
@@ -162,24 +166,35 @@ fn plugin() {
     }
 }
 
-/// An amplifier in WebAssembly: in node, and in Chromium where it is installed.
-#[test]
-fn wasm() {
-    if !["clang-19", "wasm-ld-19", "node", "make", "cc"].into_iter().all(has) {
+/// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is installed.
+fn wasm(from: &str, tools: &[&str]) {
+    if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
         return;
     }
-    let names = ["Makefile", "amplifier.c", "native.c", "libc/string.h", "network.mjs", "worklet.mjs", "page.mjs"];
-    let folder = copy("wasm", &[&names[..], &["index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat());
+    let names = ["Makefile", "amplifier.c", "amplifier.rs", "native.c", "libc/string.h", "network.mjs", "worklet.mjs"];
+    let names = [&names[..], &["page.mjs", "index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat();
+    let folder = copy_to(&format!("example-wasm-{from}"), "wasm", &names);
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models");
     let mut make = Command::new("make");
     make.args(["--silent", "check"]).arg(format!("MODELS={}", models.display())).current_dir(&folder);
-    let output = make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
+    make.arg(format!("FROM={from}")).arg(format!("CELLC={}", command::program().display()));
+    let output = make.output().expect("make starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let same = text.lines().filter(|line| line.ends_with(", the bits of this machine")).count();
     let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
     lacking.iter().for_each(|lacking| skip(lacking));
     assert_eq!(same, 2 - lacking.len(), "{text}");
+}
+
+#[test]
+fn wasm_from_c() {
+    wasm("c", &["clang-19", "wasm-ld-19"]);
+}
+
+#[test]
+fn wasm_from_rust() {
+    wasm("rust", &["wasm32-unknown-unknown"]);
 }
 
 /// The same network on a Cortex-M4F.

@@ -40,13 +40,15 @@ pub(super) struct Dependence<'m> {
     changes: Vec<Change>,
     /// By tensor: two that depend on each other are of one group.
     groups: Vec<usize>,
+    /// How often a tensor was looked at on behalf of one that it reads or that reads it.
+    pub(super) looks: usize,
 }
 
 impl<'m> Dependence<'m> {
     /// `nodes`: all nodes of the model, those of bodies too.
     pub(super) fn new(model: &'m ValidModel, nodes: &[&'m ValidNode]) -> Self {
         let zeros = model.constants.iter().map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0)).collect();
-        let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new() };
+        let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new(), looks: 0 };
         found.rules.resize(model.values.len(), (Rule::Any, Vec::new()));
         nodes.iter().for_each(|node| found.rule(node));
         for variable in &model.variables {
@@ -57,8 +59,7 @@ impl<'m> Dependence<'m> {
         for (tensor, (_, sources)) in found.rules.iter().enumerate() {
             sources.iter().filter_map(|&source| found.tensor(source)).for_each(|read| readers[read].push(tensor));
         }
-        found.propagate(&readers);
-        found.group(&readers);
+        found.looks = found.propagate(&readers) + found.group(&readers);
         found
     }
 
@@ -142,8 +143,9 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// Starts from what changes least, and raises what depends on more until nothing does.
-    fn propagate(&mut self, readers: &[Vec<usize>]) {
+    /// Starts from what changes least, and raises what depends on more until nothing does. Returns how many readers
+    /// were looked at.
+    fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
         let least = |(rule, _): &(Rule, Vec<Source>)| if *rule == Rule::Any { Change::Never } else { Change::Zero };
         self.changes = self.rules.iter().map(least).collect();
         for tensor in 0..self.rules.len() {
@@ -159,9 +161,11 @@ impl<'m> Dependence<'m> {
             self.changes[product] = self.product(product);
             open.extend((self.changes[product] > Change::Zero).then_some(product));
         }
+        let mut looks = 0;
         // each is raised three times at most
         while let Some(tensor) = open.pop() {
             for &reader in &readers[tensor] {
+                looks += 1;
                 let change = match self.rules[reader].0 {
                     Rule::Product => self.product(reader),
                     rule => capped(rule, self.changes[tensor]),
@@ -172,6 +176,7 @@ impl<'m> Dependence<'m> {
                 }
             }
         }
+        looks
     }
 
     fn product(&self, tensor: usize) -> Change {
@@ -180,9 +185,10 @@ impl<'m> Dependence<'m> {
         if least == Change::Zero { Change::Zero } else { most }
     }
 
-    /// Groups of tensors that depend on each other, by Kosaraju's algorithm.
-    fn group(&mut self, readers: &[Vec<usize>]) {
-        let count = self.rules.len();
+    /// Groups of tensors that depend on each other, by Kosaraju's algorithm. Returns how many tensors were looked at
+    /// on behalf of another one.
+    fn group(&mut self, readers: &[Vec<usize>]) -> usize {
+        let (count, mut looks) = (self.rules.len(), 0);
         let reader = |tensor: usize, at: usize| {
             let reader = *readers[tensor].get(at)?;
             // what is zero depends on nothing
@@ -200,6 +206,7 @@ impl<'m> Dependence<'m> {
                     }
                     Some(next) => {
                         *at += 1;
+                        looks += 1;
                         if let Some(next) = next.filter(|&next| !std::mem::replace(&mut seen[next], true)) {
                             path.push((next, 0));
                         }
@@ -211,6 +218,7 @@ impl<'m> Dependence<'m> {
         for start in order.into_iter().rev() {
             let mut open = vec![start];
             while let Some(tensor) = open.pop() {
+                looks += 1;
                 if groups[tensor] != usize::MAX {
                     continue;
                 }
@@ -222,6 +230,7 @@ impl<'m> Dependence<'m> {
             }
         }
         self.groups = groups;
+        looks
     }
 }
 

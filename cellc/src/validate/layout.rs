@@ -543,14 +543,18 @@ impl Validation<'_> {
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
         if batch_dims != 0 {
-            let found = format!("{} of {batch_dims}", node.spelling.batch_dims);
-            self.error(
-                node,
-                node.attribute_origin(node.spelling.batch_dims),
-                found,
-                "0",
-                "gather from each row on its own",
-            );
+            // from the end of the indices' axes where it is negative
+            let all = of_indices.len();
+            let batch = if batch_dims == all as i64 { Some(all) } else { counted(batch_dims, all) };
+            match batch.filter(|&batch| batch <= axis) {
+                Some(batch) => self.gather_by_rows(node, [&data, &indices], axis, batch),
+                None => {
+                    let found = format!("{} of {batch_dims}", node.spelling.batch_dims);
+                    let valid = format!("0 to {}", axis.min(all));
+                    let origin = node.attribute_origin(node.spelling.batch_dims);
+                    self.error(node, origin, found, valid, "correct the number");
+                }
+            }
             return;
         }
         if matches!(indices, Known::Source(..)) && !indices.element().is_float() {

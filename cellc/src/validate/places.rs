@@ -1,4 +1,4 @@
-//! Parts of a tensor at places that rows of indices name: GatherND and ScatterND.
+//! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
 
 use super::scatter::MOST_SCATTERED;
 use super::shape::{Geometry, signed, strides};
@@ -32,6 +32,38 @@ impl Validation<'_> {
         self.set_view(node, 0, &found, Geometry::reshaped(to));
     }
 
+    /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the batch. They stand in
+    /// the place of the axis.
+    pub(super) fn gather_by_rows(&mut self, node: &Node, [data, indices]: [&Known; 2], axis: usize, batch: usize) {
+        let [shape, of_indices] = [data, indices].map(|known| self.shape_of(known));
+        if shape[..batch] != of_indices[..batch] {
+            self.shapes_differ(node, &[shape, of_indices], "equal sizes in the batch", "correct the indices");
+            return;
+        }
+        // the axis behind the batch
+        let from = (0..batch).chain([axis]).chain((batch..shape.len()).filter(|&d| d != axis));
+        let Some(data) = self.transposed_by(node, data, from.collect()) else { return };
+        let each = Geometry::reshaped([&of_indices[..], &[1]].concat());
+        let Some(indices) = self.view(node, indices, each) else { return };
+        let Some(found) = self.gathered_parts(node, &data, &indices, batch) else { return };
+        let to = [&of_indices[..], &shape[batch..axis], &shape[axis + 1..]].concat();
+        let Some(found) = self.view(node, &found, Geometry::reshaped(to)) else { return };
+        let (behind, before) = (of_indices.len(), axis - batch);
+        let from = (0..batch).chain(behind..behind + before).chain(batch..behind);
+        let rest = behind + before..behind + shape.len() - batch - 1;
+        if let Some(found) = self.transposed_by(node, &found, from.chain(rest).collect()) {
+            self.set(node, 0, found);
+        }
+    }
+
+    /// A tensor with its axes in another order: `from` names the old axis of each.
+    fn transposed_by(&mut self, node: &Node, known: &Known, from: Vec<usize>) -> Option<Known> {
+        let shape = self.shape_of(known);
+        let own = signed(strides(&shape));
+        let (strides, shape) = from.iter().map(|&axis| (own[axis], shape[axis])).unzip();
+        self.view(node, known, Geometry { offset: 0, strides, shape })
+    }
+
     /// The parts, in the shape of the rows of the indices and of a part.
     fn gathered_parts(&mut self, node: &Node, data: &Known, indices: &Known, batch: usize) -> Option<Known> {
         let (shape, of_indices) = (self.shape_of(data), self.shape_of(indices));
@@ -39,7 +71,7 @@ impl Validation<'_> {
         let (places, part) = shape.split_at(batch + depth);
         let table = [&[places.iter().product()], part].concat();
         let table = self.view(node, data, Geometry::reshaped(table))?;
-        if let Some(numbers) = self.known_places(node, places, batch)? {
+        if let Some(numbers) = self.known_places(node, &of_indices, places, batch)? {
             return self.gathered(node, &table, 0, &numbers, outer);
         }
         let numbers = self.computed_places(node, indices, places, batch)?;
@@ -48,13 +80,18 @@ impl Validation<'_> {
 
     /// By row of constant indices, the place among all parts; the inner `None` where indices are computed.
     #[expect(clippy::option_option, reason = "the outer one is an error")]
-    fn known_places(&mut self, node: &Node, sizes: &[usize], batch: usize) -> Option<Option<Vec<usize>>> {
+    fn known_places(
+        &mut self,
+        node: &Node,
+        of_indices: &[usize],
+        sizes: &[usize],
+        batch: usize,
+    ) -> Option<Option<Vec<usize>>> {
         let indices = self.input(node, 1)?;
         if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
             return Some(None);
         }
         let numbers = self.integers(node, 1, "the indices")?;
-        let of_indices = self.shape_of(&indices);
         let (own, depth) = (strides(sizes), sizes.len() - batch);
         let of_rows = strides(&of_indices[..of_indices.len() - 1]);
         let mut places = Vec::with_capacity(numbers.len() / depth);
@@ -114,7 +151,7 @@ impl Validation<'_> {
             self.shapes_differ(node, &shapes, "updates of the shape of the indices and of the parts", "correct them");
             return;
         }
-        let Some(places) = self.known_places(node, &shape[..depth], 0) else { return };
+        let Some(places) = self.known_places(node, &of_indices, &shape[..depth], 0) else { return };
         let whole = match places {
             Some(parts) => {
                 let len: usize = shape[depth..].iter().product();

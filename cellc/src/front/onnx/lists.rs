@@ -11,6 +11,18 @@ pub(super) enum Piece {
     Stacked(ValueId),
     /// The sequence that an iteration is given.
     Carried(Carried),
+    /// All elements are the parts of a tensor.
+    Cut(Cut),
+}
+
+/// A tensor in parts along an axis, of lengths that are computed, as `torch.chunk` of a script writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) tensor: ValueId,
+    pub(super) axis: i64,
+    /// A list of integers; of one length for all parts, a single one.
+    pub(super) lengths: ValueId,
+    pub(super) one_length: bool,
 }
 
 /// A sequence that a loop hands on.

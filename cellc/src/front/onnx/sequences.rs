@@ -3,7 +3,7 @@
 //! What a loop appends in each iteration is one stacked output of the loop.
 
 use super::graph::{Call, GraphReader, Level};
-use super::lists::{Appended, Carried, Piece, Sequence};
+use super::lists::{Appended, Carried, Cut, Piece, Sequence};
 use crate::model::{ElementType, Elementwise, Op, Value, ValueId};
 
 type Values = Option<Vec<ValueId>>;
@@ -135,6 +135,8 @@ impl GraphReader<'_> {
                     let moved = if axis == 0 { value } else { self.with_first_at(value, place) };
                     if is_new { moved } else { self.merged(moved, place) }
                 }
+                Piece::Cut(of) if of.axis == axis && !is_new => of.tensor,
+                Piece::Cut(_) => return self.reads_cut(),
                 Piece::Carried(_) => return self.reads_carried(),
             });
         }
@@ -185,6 +187,32 @@ impl GraphReader<'_> {
         None
     }
 
+    fn reads_cut<T>(&mut self) -> Option<T> {
+        let found = "all parts of a tensor that SplitToSequence cuts at computed places";
+        let valid = "single parts, at constant positions from the first on";
+        self.error(found, valid, "take each part by its position, or give the length of each part as a constant");
+        None
+    }
+
+    /// A part of a tensor, counted from the first.
+    fn part_of(&mut self, of: Cut, position: i64) -> ValueId {
+        let [start, length] = if of.one_length {
+            let (one, times) = (self.integers(&[1]), self.integers(&[position]));
+            let length = self.op(Op::Reshape { zero_keeps: false }, vec![of.lengths, one]);
+            [self.op(Op::Elementwise(Elementwise::Multiply), vec![length, times]), length]
+        } else {
+            let ends: Vec<ValueId> = (0..=position + 1).map(|at| self.integers(&[at])).collect();
+            let lengths: Vec<ValueId> = ends.windows(2).map(|at| self.part(of.lengths, at[0], at[1])).collect();
+            let (&length, before) = lengths.split_last().expect("its own");
+            let zero = self.integers(&[0]);
+            let sum = |sum, &length| self.op(Op::Elementwise(Elementwise::Add), vec![sum, length]);
+            [before.iter().fold(zero, sum), length]
+        };
+        let end = self.op(Op::Elementwise(Elementwise::Add), vec![start, length]);
+        let (one, axis) = (self.integers(&[1]), self.integers(&[of.axis]));
+        self.op(Op::Slice, vec![of.tensor, start, end, one, axis])
+    }
+
     /// The constant that a position is; the inner `None` where it is not written.
     fn position(&mut self, call: &Call<'_>, at: usize) -> Option<i64> {
         let tensor = self.known(call.input(at)?)?;
@@ -229,6 +257,7 @@ impl GraphReader<'_> {
                 Piece::One(value) => (value, false),
                 Piece::Stacked(value) if pieces.len() == 1 => (value, true),
                 Piece::Carried(_) => return self.reads_carried(),
+                Piece::Cut(_) => return self.reads_cut(),
                 Piece::Stacked(_) => {
                     let found = "a loop that appends single elements and those of another loop";
                     self.error(found, "one of the two", "put the elements of the inner loop together");
@@ -279,8 +308,13 @@ impl GraphReader<'_> {
         let element = self.levels[inner - 1].graph.model.values[value.0].element;
         let mut sequence = self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
         for (at, piece) in sequence.pieces.iter_mut().enumerate() {
-            if let Piece::One(of) | Piece::Stacked(of) = piece {
-                *of = self.captured(inner, *of, &format!("{name}_{at}"));
+            match piece {
+                Piece::One(of) | Piece::Stacked(of) => *of = self.captured(inner, *of, &format!("{name}_{at}")),
+                Piece::Cut(of) => {
+                    of.tensor = self.captured(inner, of.tensor, &format!("{name}_{at}"));
+                    of.lengths = self.captured(inner, of.lengths, &format!("{name}_{at}_lengths"));
+                }
+                Piece::Carried(_) => {}
             }
         }
         let level: &mut Level = &mut self.levels[inner];
@@ -387,6 +421,9 @@ pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     if let (Some(-1), Some(&Piece::Carried(of))) = (position, sequence.pieces.last()) {
         return Some(vec![reader.last_of(of, element)?]);
     }
+    if let (Some(&Piece::Cut(of)), Some(position @ 0..1000)) = (sequence.pieces.first(), position) {
+        return Some(vec![reader.part_of(of, position)]);
+    }
     let place = position.and_then(|position| index(&sequence.pieces, position, false));
     if let Some(Piece::One(value)) = place.map(|place| sequence.pieces[place]) {
         return Some(vec![value]);
@@ -407,6 +444,7 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
                 let more = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, zero, axis]);
                 length = reader.op(Op::Elementwise(Elementwise::Add), vec![length, more]);
             }
+            Piece::Cut(_) => return reader.reads_cut(),
             Piece::Carried(_) => return reader.reads_carried(),
         }
     }
@@ -465,9 +503,14 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
             vec![Piece::Stacked(stack)]
         }
         Some(_) => {
-            let help = "give the length of each part as a constant";
-            reader.error("lengths of parts that are not constant", "a constant", help);
-            return None;
+            let lengths = call.input(1)?;
+            let one_length = reader.rank(lengths) == Some(0);
+            if !keep && one_length {
+                let help = "give the length of each part as a constant, or keepdims=1";
+                reader.error("a computed length of parts without their axis", "a constant", help);
+                return None;
+            }
+            vec![Piece::Cut(Cut { tensor: x, axis, lengths, one_length })]
         }
     };
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])

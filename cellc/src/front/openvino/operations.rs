@@ -4,6 +4,7 @@ use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
+use super::windows::Neighbours;
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, GatherNd, LedgerEntry, Nearest, NoAxes,
@@ -50,6 +51,8 @@ pub(super) enum Then {
     Scaled,
     /// It runs along axis 1.
     OfChannels,
+    /// Squares of neighbours divide.
+    Neighbours(Neighbours),
     /// Data is the third input, scale and shift the first two.
     DataFirst,
     /// Sizes are the second input and scales the third, of which one is read.
@@ -235,6 +238,10 @@ impl GraphReader<'_, '_> {
             LayerType::Grn => {
                 let eps = self.epsilon(index, data, "bias")?;
                 ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true })).then(Then::OfChannels)
+            }
+            LayerType::Lrn => {
+                let divide = ReadOperation::new(Op::Elementwise(Elementwise::Divide));
+                divide.then(Then::Neighbours(self.neighbours(index, data)?))
             }
             LayerType::Roll => ReadOperation::new(Op::Roll),
             LayerType::Eye => {
@@ -549,6 +556,7 @@ impl GraphReader<'_, '_> {
                 let axis = Tensor::from_i64(vec![1], &[1])?;
                 inputs.push(self.extra(index, Op::Constant(axis), Vec::new()));
             }
+            Then::Neighbours(of) => self.norm_of_neighbours(index, of, inputs)?,
             Then::Scaled => {
                 let scaled = inputs.len() > 1;
                 operation.op = Op::Elementwise(Elementwise::Swish { scaled });
@@ -624,7 +632,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// A constant of the model, converted or not.
-    fn known(&self, value: ValueId) -> Option<Tensor> {
+    pub(super) fn known(&self, value: ValueId) -> Option<Tensor> {
         let node = self.graph.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
         match &node.op {
             Op::Constant(tensor) => Some(tensor.clone()),
@@ -634,7 +642,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// A node that is not written down, on the way to a layer's own.
-    fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
+    pub(super) fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
         let element = match (&op, inputs.first()) {
             (Op::Constant(tensor), _) => tensor.element(),
             (_, input) => input.map_or(ElementType::I64, |input| self.graph.model.values[input.0].element),

@@ -3,7 +3,18 @@
 use super::attributes::Data;
 use super::layers::GraphReader;
 use super::operations::{Ports, ReadOperation, Then};
-use crate::model::{Convolution, ElementType, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding, Window};
+use crate::model::{
+    Activation, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding,
+    Tensor, ValueId, Window,
+};
+
+/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours along each axis.
+pub(super) struct Neighbours {
+    alpha: f32,
+    beta: f32,
+    bias: f32,
+    size: usize,
+}
 
 impl GraphReader<'_, '_> {
     /// How windows move; `dilated`: whether dilations are an attribute, and a required one.
@@ -95,5 +106,75 @@ impl GraphReader<'_, '_> {
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
         let kind = PoolKind::Average { count_pads: !excludes? };
         Some(ReadOperation::new(Op::Pool(Box::new(Pool { kind, kernel, window, rounding }))))
+    }
+
+    pub(super) fn neighbours(&mut self, index: usize, data: &mut Data) -> Option<Neighbours> {
+        let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(index, data, name));
+        let size = self.whole(index, data, "size", None, 1..=1 << 16);
+        let (alpha, beta, bias, size) = (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
+        Some(Neighbours { alpha, beta, bias, size })
+    }
+
+    /// The dividend and the divisor of LRN. Neighbours beyond an end are 0.
+    pub(super) fn norm_of_neighbours(
+        &mut self,
+        index: usize,
+        of: &Neighbours,
+        inputs: &mut Vec<ValueId>,
+    ) -> Option<()> {
+        let &[x, axes] = &inputs[..] else { return Some(()) };
+        let rank = self.input_rank(index);
+        let known = self.known(axes);
+        let axes: Option<Vec<i64>> = known.and_then(|axes| (0..axes.len()).map(|i| axes.get_i64(i)).collect());
+        let of_channels = axes.as_deref() == Some(&[1]) && matches!(rank, 2..=4);
+        let axes = axes.filter(|axes| of_channels || axes.iter().all(|&axis| axis > 1 && axis < rank as i64));
+        let Some(axes) = axes else {
+            let found = "LRN over other axes than the channels, or those behind them";
+            let help = "write it as AvgPool, Power and Divide";
+            self.error(index, self.origin(index), found, "axis 1 of two to four dimensions, or axes behind it", help);
+            return None;
+        };
+        // the channels as the first dimension of windows
+        let windows: Vec<i64> = if of_channels { (1..rank as i64).collect() } else { (2..rank as i64).collect() };
+        let pad = (of.size - 1) / 2;
+        let each = |at: usize, rest: usize| {
+            windows.iter().map(|axis| if axes.contains(axis) { at } else { rest }).collect::<Vec<_>>()
+        };
+        let kernel = each(2 * pad + 1, 1);
+        let pads: Vec<i64> = each(pad, 0).into_iter().map(|pad| pad as i64).collect();
+        let padding = Padding::Explicit { begin: pads.clone(), end: pads };
+        let window = Window { strides: Vec::new(), dilations: Vec::new(), padding };
+        let (elements, kind) = (kernel.iter().product::<usize>(), PoolKind::Average { count_pads: true });
+        let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
+        let axis = Tensor::from_i64(vec![1], &[1])?;
+        let axis = self.extra(index, Op::Constant(axis), Vec::new());
+        let square = Elementwise::Activation(Activation::Square);
+        let mut mean = self.extra(index, Op::Elementwise(square), vec![x]);
+        if of_channels {
+            mean = self.extra(index, Op::Unsqueeze, vec![mean, axis]);
+        }
+        mean = self.extra(index, pool, vec![mean]);
+        if of_channels {
+            mean = self.extra(index, Op::Squeeze { skip: false }, vec![mean, axis]);
+        }
+        // an even size counts one neighbour more than there is
+        let share = elements as f32 / of.size.pow(axes.len() as u32) as f32;
+        let mut number = |number: f32| {
+            let tensor = Tensor::from_f32(Vec::new(), &[number])?;
+            Some(self.extra(index, Op::Constant(tensor), Vec::new()))
+        };
+        let [alpha, beta, bias] = [of.alpha * share, of.beta, of.bias].map(&mut number);
+        let scaled = self.extra(index, Op::Elementwise(Elementwise::Multiply), vec![mean, alpha?]);
+        let sum = self.extra(index, Op::Elementwise(Elementwise::Add), vec![scaled, bias?]);
+        inputs[1] = self.extra(index, Op::Elementwise(Elementwise::Power), vec![sum, beta?]);
+        Some(())
+    }
+
+    /// How many dimensions the first input port of a layer states.
+    fn input_rank(&self, index: usize) -> usize {
+        let document = self.document;
+        let side = document.children_named(self.layers[index].element, "input").next();
+        let port = side.and_then(|side| document.children_named(side, "port").next());
+        port.map_or(0, |port| document.children_named(port, "dim").count())
     }
 }

@@ -135,6 +135,34 @@ fn elements_change_places() {
     gives(&[2, 3], gather(&[0, 2, 2, 1], &[2, 2], 1), (&[2, 2, 2], &[0.0, 2.0, 2.0, 1.0, 3.0, 5.0, 5.0, 4.0]));
 }
 
+/// `batch_dims`: each row of the batch has indices of its own.
+#[test]
+fn gather_by_rows() {
+    let gather = |batch_dims: i64, indices: &'static [i64], shape: &'static [usize], axis: i64| {
+        move |g: &mut Graph, x| {
+            let indices = g.tensor(Tensor::from_i64(shape.to_vec(), indices).unwrap());
+            let axis = g.int(axis);
+            g.op(Op::Gather { batch_dims }, &[x, indices, axis])
+        }
+    };
+    gives(&[2, 3], gather(1, &[2, 0, 1, -2], &[2, 2], 1), (&[2, 2], &[2.0, 0.0, 4.0, 4.0]));
+    // an index for each row alone
+    gives(&[2, 3], gather(-1, &[2, 1], &[2, 1], 1), (&[2, 1], &[2.0, 4.0]));
+    gives(&[2, 3], gather(1, &[2, 1], &[2], 1), (&[2], &[2.0, 4.0]));
+    // an axis between the batch and that of the indices
+    gives(&[2, 2, 2], gather(1, &[1, 0], &[2, 1], 2), (&[2, 2, 1], &[1.0, 3.0, 4.0, 6.0]));
+    // as many rows of a batch as there are, and no axis of the batch itself
+    let refused = |batch_dims: i64, shape: &'static [usize], axis: i64| {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[2, 3]);
+        let y = gather(batch_dims, &[0, 1], shape, axis)(&mut graph, x);
+        graph.result("y", y);
+        validate(&graph.0, &Options::default()).unwrap_err().to_string()
+    };
+    assert!(refused(1, &[1, 2], 1).contains("equal sizes in the batch"), "{}", refused(1, &[1, 2], 1));
+    assert!(refused(1, &[2], 0).contains("batch_dims of 1"), "{}", refused(1, &[2], 0));
+}
+
 #[test]
 fn parts_and_their_opposite() {
     let split = both_ways(&[2, 4], &counting(&[2, 4]), |g, x| {

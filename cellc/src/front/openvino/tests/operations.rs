@@ -500,8 +500,8 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 
 #[test]
 fn every_type_of_layer_that_is_read() {
-    // these stand in every model, bodies have tests of their own, and FakeQuantize wants constants: a case of the corpus has them
-    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize"];
+    // these stand in every model, bodies have tests of their own, and FakeQuantize and LRN want constants: cases of the corpus have them
+    let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize", "LRN"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
