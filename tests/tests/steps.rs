@@ -508,6 +508,37 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     }
 }
 
+/// `y[:, :, -1]` and `y[:, :, -1:]`: a call gives what its last step has.
+#[test]
+fn the_last_step_is_taken_out_of_all() {
+    let steps = 7;
+    let causal = "strides=\"1\" dilations=\"2\" pads_begin=\"4\" pads_end=\"0\"";
+    for slices in [false, true] {
+        let last = |steps| {
+            let build = |file: &mut ModelFile, x: &Port| {
+                let y = convolved(file, x, causal, OPEN);
+                let [last, end, one, axis] = [-1, i64::MAX, 1, 2].map(|number| file.integers(&[1], &[number]));
+                let taken = match slices {
+                    true => file.operation("Slice", "opset8", "", &[&y, &last, &end, &one, &axis], &[1, 3, 1]),
+                    false => file.operation("Gather", "opset8", "", &[&y, &last, &axis], &[1, 3, 1]),
+                };
+                file.operation("Tanh", "opset1", "", &[&taken], &[1, 3, 1])
+            };
+            layer(steps, build).unwrap_or_else(|problems| panic!("{problems}"))
+        };
+        let (one, all) = (last(None), last(Some(steps)));
+        assert_eq!(one.model().steps.as_ref().map(|steps| steps.results.clone()), Some(vec![false]));
+        let x = x(steps, 4);
+        let whole: Vec<f32> = (0..4 * steps).map(|i| x[i % steps * 4 + i / steps]).collect();
+        for (own, isa, name) in bodies(&one, &all) {
+            let expected = &all.interpret(isa, std::slice::from_ref(&whole))[0];
+            let mut variables = one.variables();
+            let found = x.chunks(4).map(|step| one.interpret_from(own, &[step.to_vec()], &mut variables)[0].clone());
+            assert_eq!(found.last().as_ref(), Some(expected), "{name}");
+        }
+    }
+}
+
 #[test]
 fn what_looks_ahead_is_refused_with_the_number_of_steps() {
     let data = |begin: usize, end: usize, stride: usize| {
@@ -531,6 +562,12 @@ fn what_looks_ahead_is_refused_with_the_number_of_steps() {
         let padded = file.operation("Pad", "opset1", "pad_mode=\"reflect\"", &[x, &begin, &end], &[1, 4, OPEN + 2]);
         convolved(file, &padded, &data(0, 0, 1), OPEN)
     });
+    for (step, why) in [(0, "it takes single steps out of them"), (-2, "combines different steps")] {
+        refused(why, &|file, x| {
+            let [place, axis] = [step, 2].map(|number| file.integers(&[], &[number]));
+            file.operation("Gather", "opset8", "", &[x, &place, &axis], &[1, 4])
+        });
+    }
     refused("looks as many steps ahead as there are", &|file, x| {
         let axes = file.integers(&[1], &[2]);
         file.operation("ReduceMean", "opset1", "keep_dims=\"true\"", &[x, &axes], &[1, 4, 1])

@@ -260,8 +260,16 @@ impl Validation<'_> {
         // a row of a cell is the last axis, and what has rows and no other axes has no steps
         let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
         let has_steps = !is_weight && !of_batch.is_state;
-        let time = (0..last).find(|axis| has_steps && !batch.contains(axis) && is_open(*axis));
-        let first = has_steps && !of_batch.is_known && !self.uses[index].batch && sizes.len() > 1 && is_open(0);
+        let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
+        // of convolutions over time, the steps are the last axis
+        let time = (0..last).find(counts_steps).or_else(|| (last..sizes.len()).find(counts_steps));
+        let behind_channels = sizes.len() > 2 && time == Some(sizes.len() - 1);
+        let first = has_steps
+            && !behind_channels
+            && !of_batch.is_known
+            && !self.uses[index].batch
+            && sizes.len() > 1
+            && is_open(0);
         let mut stated = stated.iter().enumerate();
         let only_rows = stated.all(|(axis, dim)| matches!(dim, Dim::Fixed(_)) || batch.contains(&axis));
         Some(OpenInput { index, batch, time, first, only_rows, sizes })
@@ -313,9 +321,14 @@ impl Validation<'_> {
             false => "",
         };
         const GOES_ON: &str = "and the state goes on from call to call";
-        // a row of samples has no axis of features behind it
+        // a row of samples has no other axis; what counts in it is no token
+        let value = &self.model.values[self.value_of(input.index).0];
+        let mut others = input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
+        let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
         let (count, of_call) = match input.time {
-            Some(time) if time + 1 == input.sizes.len() => ("number of samples", "number of samples of a call"),
+            Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
+                ("number of samples", "number of samples of a call")
+            }
             _ => ("number of steps", "steps of a whole sequence"),
         };
         match (open, whole) {

@@ -4,7 +4,6 @@ use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::supported::{LayerType, Recurrent};
 use super::text::parse_shape;
-use super::windows::Neighbours;
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Blocks, BroadcastMode, Dim, ElementType, Elementwise, GatherNd, LedgerEntry, Nearest, NoAxes,
@@ -61,6 +60,14 @@ pub(super) enum Then {
     Quantise(i64),
     /// There is a second output, indices of this type.
     Indices(ElementType),
+}
+
+/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours along each axis.
+pub(super) struct Neighbours {
+    pub(super) alpha: f32,
+    pub(super) beta: f32,
+    pub(super) bias: f32,
+    pub(super) size: usize,
 }
 
 impl ReadOperation {

@@ -2,19 +2,11 @@
 
 use super::attributes::Data;
 use super::layers::GraphReader;
-use super::operations::{Ports, ReadOperation, Then};
+use super::operations::{Neighbours, Ports, ReadOperation, Then};
 use crate::model::{
     Activation, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding,
     Tensor, ValueId, Window,
 };
-
-/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours along each axis.
-pub(super) struct Neighbours {
-    alpha: f32,
-    beta: f32,
-    bias: f32,
-    size: usize,
-}
 
 impl GraphReader<'_, '_> {
     /// How windows move; `dilated`: whether dilations are an attribute, and a required one.
@@ -120,7 +112,7 @@ impl GraphReader<'_, '_> {
         &mut self,
         index: usize,
         of: &Neighbours,
-        inputs: &mut Vec<ValueId>,
+        inputs: &mut [ValueId],
     ) -> Option<()> {
         let &[x, axes] = &inputs[..] else { return Some(()) };
         let rank = self.input_rank(index);

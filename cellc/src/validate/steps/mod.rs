@@ -384,9 +384,11 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             ValidOp::View(view) => match self.time(view.input)? {
-                Time::Along(axis) => {
-                    Time::Along(self.viewed(view, axis, 0).ok_or_else(|| self.looks(node, view, axis, 0))?)
-                }
+                Time::Along(axis) => match self.viewed(view, axis, 0) {
+                    Some(axis) => Time::Along(axis),
+                    None if self.takes_last(view, axis) => Time::Last,
+                    None => return Err(self.looks(node, view, axis, 0)),
+                },
                 Time::Behind(axis, before) => {
                     let along = self.viewed(view, axis, before).ok_or_else(|| self.looks(node, view, axis, before))?;
                     self.memory_of(view.input).ok_or(PADDED)?.views.push(at);
@@ -577,6 +579,27 @@ impl<'a> StepAnalysis<'a> {
             None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
             None => ACROSS.to_owned(),
         }
+    }
+
+    /// True if a view takes nothing but elements of the last step: `y[:, -1]`.
+    fn takes_last(&self, view: &View, axis: usize) -> bool {
+        let input = self.model.shape(view.input);
+        let stride: usize = input[axis + 1..].iter().product();
+        let period = stride * self.steps;
+        let start = view.offset % period;
+        if start / stride + 1 != self.steps {
+            return false;
+        }
+        let mut inner = start % stride;
+        for (&size, &step) in self.model.values[view.out].shape.iter().zip(&view.strides) {
+            match usize::try_from(step) {
+                _ if size == 1 => {}
+                Ok(step) if step.is_multiple_of(period) => {}
+                Ok(step) => inner += step * (size - 1),
+                Err(_) => return false,
+            }
+        }
+        inner < stride
     }
 
     /// The axis of a view along which it follows the input's axis of time, if no other moves in time, but by `before` elements that stand in

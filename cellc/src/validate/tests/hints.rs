@@ -3,7 +3,7 @@
 use super::batch::recurrent_alone;
 use super::states::{FORWARD, GRU, H, started, zeros};
 use super::*;
-use crate::model::Direction;
+use crate::model::{Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Window};
 
 /// The shapes in the help of a message, as `--shape` takes them; those that stand side by side belong together.
 fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
@@ -94,6 +94,32 @@ fn samples_are_no_steps() {
     let (help, count) = tried_help(&graph, &Options::default());
     assert!(count == 1 && help.contains("give the number of samples of a call, --shape x=1,256"), "{help}");
     assert!(!help.contains("steps"), "{help}");
+}
+
+/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one channel are called so.
+#[test]
+fn steps_behind_channels_may_stay_open() {
+    let padding = Padding::Explicit { begin: vec![0], end: vec![0] };
+    let convolution = Convolution {
+        window: Window { strides: Vec::new(), dilations: Vec::new(), padding },
+        groups: Groups::Count(1),
+        transposed: false,
+        output_padding: Vec::new(),
+        output_sizes: OutputSizes::Follow,
+    };
+    for (channels, count_of) in [(1, "number of samples"), (4, "number of steps")] {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[-1, channels, -1]);
+        let [begin, end, zero] = [graph.ints(&[0, 0, 2]), graph.ints(&[0, 0, 0]), graph.floats(&[], &[0.0])];
+        let padded = graph.op(Op::Pad(PadMode::Constant), &[x, begin, end, zero]);
+        let w = graph.constant(&[3, channels as usize, 3]);
+        let y = graph.op(Op::Convolution(Box::new(convolution.clone())), &[padded, w]);
+        graph.result("y", y);
+        let (help, count) = tried_help(&graph, &Options::default());
+        assert_eq!(count, 2, "{help}");
+        assert!(help.contains(&format!("leave the {count_of} open, --shape 'x=1,{channels},?'")), "{help}");
+        assert!(!help.contains("other sizes"), "{help}");
+    }
 }
 
 /// Layers without names are not taken for the first node without a name.
