@@ -236,12 +236,12 @@ pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Re
 }
 
 /// The outputs that were recorded in a folder beside the inputs of these Parameters: the call, the
-/// place in `fields`, which is what generated code calls the
-/// outputs, and the file `r<k>_out<j>.npy` or `r<k>_NAME.npy`.
+/// place in `outputs`, what the model and what generated code call each output, and the file
+/// `r<k>_out<j>.npy` or `r<k>_NAME.npy`.
 pub(crate) fn recorded_outputs(
     folder: &Path,
     parameters: &[Expected],
-    fields: &[&str],
+    outputs: &[(&[String], &str)],
 ) -> Result<Vec<(usize, usize, PathBuf)>, Diagnostic> {
     let mut found: Vec<(usize, usize, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| problem(folder, format!("cannot be read: {error}")))? {
@@ -251,9 +251,11 @@ pub(crate) fn recorded_outputs(
         }
         let Some((call, name)) = call_and_name(&path) else { continue };
         let place = name.strip_prefix("out").and_then(number);
-        let Some(output) = place.or_else(|| fields.iter().position(|field| *field == name)) else { continue };
-        if output >= fields.len() {
-            return Err(problem(&path, format!("the model has no such output: it has {}", fields.len())));
+        let by_field = || outputs.iter().position(|(_, field)| *field == name);
+        let by_name = || outputs.iter().position(|(names, _)| names.iter().any(|own| own == name));
+        let Some(output) = place.or_else(by_field).or_else(by_name) else { continue };
+        if output >= outputs.len() {
+            return Err(problem(&path, format!("the model has no such output: it has {}", outputs.len())));
         }
         if let Some((.., other)) = found.iter().find(|(of, at, _)| (*of, *at) == (call, output)) {
             let other = other.file_name().unwrap_or_default().display().to_string();
@@ -428,7 +430,12 @@ fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize,
     let (call, input) = call_and_name(path)?;
     match input.strip_prefix("in").and_then(number) {
         Some(input) => Some((call, input, false)),
-        None => Some((call, parameters.iter().position(|expected| expected.field == input)?, true)),
+        // what the model alone calls so is called otherwise where the name is taken in generated code
+        None => {
+            let by_field = parameters.iter().position(|expected| expected.field == input);
+            let by_name = || parameters.iter().position(|expected| expected.names.iter().any(|name| name == input));
+            Some((call, by_field.or_else(by_name)?, true))
+        }
     }
 }
 
@@ -528,16 +535,26 @@ mod tests {
 
     #[test]
     fn recorded_outputs_are_found_by_place_or_name() {
-        let files = ["r0_in0.npy", "r0_out1.npy", "r1_y.npy", "r1_x.npy", "r0_out0.bin", "other.npy"];
+        let files = ["r0_in0.npy", "r0_out1.npy", "r1_y.npy", "r1_x.npy", "r1_state.npy", "r0_out0.bin", "other.npy"];
+        // generated code has another state
+        let names = ["Y", "state"].map(|name| [name.to_owned()]);
+        let outputs = [(&names[0][..], "y"), (&names[1][..], "state_2")];
         let found = |files: &[&str]| {
             let folder = folder(&files.iter().map(|file| (*file, &b""[..])).collect::<Vec<_>>());
-            recorded_outputs(folder.path(), &[f32s(&[])], &["y", "z"]).map(|found| {
+            recorded_outputs(folder.path(), &[f32s(&[])], &outputs).map(|found| {
                 let named = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
                 found.into_iter().map(|(call, output, path)| (call, output, named(path))).collect::<Vec<_>>()
             })
         };
         // x is an input
-        assert_eq!(found(&files).unwrap(), [(0, 1, "r0_out1.npy".to_owned()), (1, 0, "r1_y.npy".to_owned())]);
+        let file = |name: &str| name.to_owned();
+        let wanted = [(0, 1, file("r0_out1.npy")), (1, 0, file("r1_y.npy")), (1, 1, file("r1_state.npy"))];
+        assert_eq!(found(&files).unwrap(), wanted);
+        let input = f32s(&[]);
+        for name in [&input.names[0], &input.field] {
+            let path = PathBuf::from(format!("r3_{name}.npy"));
+            assert_eq!(call_and_input(&path, std::slice::from_ref(&input)), Some((3, 0, true)));
+        }
         for (files, message) in
             [(&["r0_out0.npy", "r0_y.npy"], "the same output"), (&["r0_out0.npy", "r0_out2.npy"], "no such output")]
         {

@@ -815,7 +815,10 @@ impl<'a> Validation<'a> {
         inputs: &[Known],
         shape: Vec<usize>,
     ) -> Option<Known> {
-        self.all_floats(node, inputs)?;
+        // the larger of integers rounds nothing
+        if function != PointwiseFunction::Maximum {
+            self.all_floats(node, inputs)?;
+        }
         self.computable(node, &shape)?;
         let element = inputs[0].element();
         let inputs = inputs.iter().map(|input| self.source(input)).collect::<Option<_>>()?;
@@ -839,7 +842,11 @@ impl<'a> Validation<'a> {
             return None;
         }
         let x = self.input(node, 0)?;
-        self.all_floats(node, std::slice::from_ref(&x))?;
+        // the largest of integers rounds nothing
+        let range = (of.kind == PoolKind::Max && !x.element().is_float()).then(|| self.range_of(&x));
+        if range.is_none() {
+            self.all_floats(node, std::slice::from_ref(&x))?;
+        }
         let shape = self.shape_of(&x);
         if shape.len() < 3 || shape.len() > 5 {
             let valid = "[N, C, ..] with one to three more dimensions";
@@ -889,7 +896,7 @@ impl<'a> Validation<'a> {
                 // yet, what is below all
                 let (mode, least) = match self.open {
                     None if !apart => (PadMode::Edge, 0.0),
-                    _ => (PadMode::Constant, f32::NEG_INFINITY),
+                    _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
                 };
                 let mut padded = x;
                 for (at, axis) in axes.iter().enumerate() {
@@ -905,6 +912,9 @@ impl<'a> Validation<'a> {
                         None => next,
                         Some(most) => self.pointwise_of(node, PointwiseFunction::Maximum, &[next, most], to.clone())?,
                     });
+                }
+                if let (Some(most), Some(range)) = (&most, range) {
+                    self.set_range(most, range);
                 }
                 most
             }

@@ -262,8 +262,9 @@ impl Validation<'_> {
         let has_steps = !is_weight && !of_batch.is_state;
         let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
         // of convolutions over time, the steps are the last axis
-        let time = (0..last).find(counts_steps).or_else(|| (last..sizes.len()).find(counts_steps));
-        let behind_channels = sizes.len() > 2 && time == Some(sizes.len() - 1);
+        let behind = Some(sizes.len() - 1).filter(|axis| sizes.len() > 2 && counts_steps(axis));
+        let time = (0..last).find(counts_steps).or(behind);
+        let behind_channels = behind.is_some() && time == behind;
         let first = has_steps
             && !behind_channels
             && !of_batch.is_known

@@ -15,7 +15,7 @@ use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
 use crate::harness::{Executable, Numbers, Variables};
-use crate::model::{Model, ValidModel};
+use crate::model::ValidModel;
 use crate::options::{Options, Precision};
 use crate::reference::{Outcome, initial_variables, reference};
 
@@ -74,13 +74,14 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let mut found: Vec<Checked> = Vec::new();
     for &precision in &precisions {
         let options = Options { precision, ..options.clone() };
-        let checked = checked(arguments, &model, &options, &mut source, precisions.len(), &progress)?;
-        // the same warning once
+        progress.stage("compiling");
+        let compilation = compile::compile(&model, &options)?;
+        // the same warning once, and before what the files of inputs may lack
         let known = found.first().map_or(&[][..], |first| &first.compilation.warnings.0);
-        let warnings = checked.compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
+        let warnings = compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
         let warnings = Diagnostics(warnings.cloned().collect());
         progress.suspend(|| report(&warnings));
-        found.push(checked);
+        found.push(checked(arguments, compilation, &mut source, precisions.len(), &progress)?);
     }
     drop(progress);
     let text = match (arguments.json, &found[..]) {
@@ -120,17 +121,14 @@ fn too_far(found: &[Checked], most: f64) -> Vec<(Precision, &str, f64)> {
     all
 }
 
-/// Compiles the model and runs the steps.
+/// Runs the steps.
 fn checked(
     arguments: &CheckArguments,
-    model: &Model,
-    options: &Options,
+    compilation: Compilation,
     source: &mut Source,
     precisions: usize,
     progress: &Progress,
 ) -> Result<Checked, Failure> {
-    progress.stage("compiling");
-    let compilation = compile::compile(model, options)?;
     if let Source::Recorded(recording) = source {
         recording.compiled(arguments, &compilation)?;
         if arguments.threshold.is_some() && !recording.has_outputs() {
@@ -165,8 +163,8 @@ fn checked(
             table.layers.push((layer.to_owned(), *found));
         }
     }
-    let costs = Costs::of(&compilation);
-    Ok(Checked { precision: options.precision.unwrap_or_default(), isa, fused, steps, tables, costs, compilation })
+    let (costs, precision) = (Costs::of(&compilation), compilation.options.precision.unwrap_or_default());
+    Ok(Checked { precision, isa, fused, steps, tables, costs, compilation })
 }
 
 /// Whether a model keeps states or variables between steps.

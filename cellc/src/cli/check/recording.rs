@@ -68,9 +68,11 @@ impl Recording {
     pub(super) fn compiled(&mut self, arguments: &CheckArguments, compilation: &Compilation) -> Result<(), Failure> {
         let Compilation { model, interface, .. } = compilation;
         let fields: Vec<&str> = interface.outputs.iter().map(|field| &field.name[..]).collect();
+        let names: Vec<_> =
+            model.results.iter().zip(&fields).map(|(result, field)| (&result.names[..], *field)).collect();
         self.outputs = vec![vec![None; fields.len()]; self.inputs.len()];
         if let Some(folder) = arguments.inputs.as_deref().filter(|path| path.is_dir()) {
-            for (call, output, path) in calls::recorded_outputs(folder, &self.parameters, &fields)? {
+            for (call, output, path) in calls::recorded_outputs(folder, &self.parameters, &names)? {
                 if let Some(place) = self.outputs.get_mut(call).and_then(|outputs| outputs.get_mut(output)) {
                     *place = Some(path);
                 }
@@ -82,8 +84,6 @@ impl Recording {
                 "--output is the recording of one call, and --inputs holds {calls}: name the recorded outputs r<k>_out<j>.npy and put them beside the inputs"
             )));
         }
-        let names: Vec<_> =
-            model.results.iter().zip(&fields).map(|(result, field)| (&result.names[..], *field)).collect();
         for (name, path) in &arguments.output {
             let output = calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?;
             self.outputs[0][output] = Some(path.clone());

@@ -221,11 +221,12 @@ impl Folder {
         }
         let Some(folder) = &self.path else {
             let found = format!("external data at {}", quoted(location));
-            return Err(Wrong::new(found, "a model in one piece", SAVE_AGAIN));
+            let help = "give the model by its path, with that file beside it: from a pipe it has no folder";
+            return Err(Wrong::new(found, "a model in one piece", help));
         };
         let unreadable = |error: std::io::Error| {
             let found = format!("external data at {}: {error}", quoted(location));
-            let help = "put the file beside the model, and give the model by its path: from a pipe it has no folder";
+            let help = "put the file beside the model, under this name";
             Wrong::new(found, "a file beside the model that can be read", help)
         };
         // neither a link nor a device: not even one on the way

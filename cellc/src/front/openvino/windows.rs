@@ -108,12 +108,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// The dividend and the divisor of LRN. Neighbours beyond an end are 0.
-    pub(super) fn norm_of_neighbours(
-        &mut self,
-        index: usize,
-        of: &Neighbours,
-        inputs: &mut [ValueId],
-    ) -> Option<()> {
+    pub(super) fn norm_of_neighbours(&mut self, index: usize, of: &Neighbours, inputs: &mut [ValueId]) -> Option<()> {
         let &[x, axes] = &inputs[..] else { return Some(()) };
         let rank = self.input_rank(index);
         let known = self.known(axes);

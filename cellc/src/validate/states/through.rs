@@ -4,13 +4,16 @@ use std::collections::HashSet;
 
 use super::super::flow::Producer;
 use super::Recurrences;
-use crate::model::{Lengths, Source, ValidCell, ValidLoop, ValidModel, ValidOp};
+use crate::model::{Lengths, PointwiseFunction, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp};
 
 /// The most states of recurrent operators, and the most inputs, that are followed.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
 /// The most elements of an input that are followed one by one.
 const MOST_MOVED: usize = 1 << 18;
+
+/// The most sums and factors, one behind the other, by which an output follows from an input.
+const MOST_TERMS: usize = 6;
 
 /// Which operations tensors are followed through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,8 @@ pub(super) enum Way {
     Appended,
     /// Each element moved by the same number of places.
     Moved,
+    /// Times a factor, plus what other inputs give.
+    Averaged,
 }
 
 impl Way {
@@ -93,6 +98,9 @@ impl Way {
             Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
             Self::Multiplied(_) => "several operations compute the new state, not one recurrent operator",
             Self::Appended => "the output is the input with new elements appended, which no recurrent operator does",
+            Self::Averaged => {
+                "the output is the input times a factor, plus new elements, which no recurrent operator computes"
+            }
             Self::Moved => "the output holds elements of the input in other places, which no recurrent operator does",
         }
     }
@@ -104,6 +112,14 @@ pub(super) struct Passages<'a, 'm> {
     recurrences: &'a Recurrences<'m>,
     needed: &'a [bool],
     states: Vec<CellState>,
+}
+
+/// How a tensor follows from an input by factors and sums.
+struct Linear {
+    /// True if a factor multiplies the input.
+    scaled: bool,
+    /// True if something computed is added.
+    added: bool,
 }
 
 /// An input, and what is computed from it.
@@ -179,7 +195,41 @@ impl<'a, 'm> Passages<'a, 'm> {
         } else if recurrent(Reach::Far) {
             Some(Way::Recurrent(Reach::Far))
         } else {
-            None
+            self.averages(start, output).then_some(Way::Averaged)
+        }
+    }
+
+    /// True if an output beside others is the input times a factor, plus what does not depend on the input.
+    fn averages(&self, start: &Start, output: Source) -> bool {
+        let linear = self.linear(start, output, MOST_TERMS);
+        self.model.results.len() > 1 && linear.is_some_and(|linear| linear.scaled && linear.added)
+    }
+
+    /// How a tensor follows from the input by factors and sums alone; `None` where it does not.
+    fn linear(&self, start: &Start, source: Source, most: usize) -> Option<Linear> {
+        use PointwiseFunction::{Add, Multiply, Subtract};
+        let source = self.behind_views(source);
+        if source == Source::Parameter(start.parameter) {
+            return Some(Linear { scaled: false, added: false });
+        }
+        let made = |node: &&ValidNode| node.op.outputs().into_iter().any(|value| Source::Value(value) == source);
+        let most = most.checked_sub(1)?;
+        let ValidOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
+        let &[a, b] = &of.inputs[..] else { return None };
+        let depends = |source: &Source| start.any.contains(source);
+        match (of.function, depends(&a), depends(&b)) {
+            (Add | Subtract, true, true) => {
+                let (a, b) = (self.linear(start, a, most)?, self.linear(start, b, most)?);
+                Some(Linear { scaled: a.scaled || b.scaled, added: a.added || b.added })
+            }
+            (Add | Subtract | Multiply, true, false) | (Add | Subtract | Multiply, false, true) => {
+                let (own, other) = if depends(&a) { (a, b) } else { (b, a) };
+                let Linear { scaled, added } = self.linear(start, own, most)?;
+                let is_factor = of.function == Multiply;
+                let more = !is_factor && !matches!(other, Source::Constant(_));
+                Some(Linear { scaled: scaled || is_factor, added: added || more })
+            }
+            _ => None,
         }
     }
 

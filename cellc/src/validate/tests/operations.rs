@@ -1,7 +1,7 @@
 //! What operations give, at run time and folded: the same, and what NumPy gives.
 
 use super::*;
-use crate::model::{BroadcastMode, NoAxes, Reduction};
+use crate::model::{BroadcastMode, NoAxes, Padding, Pool, PoolKind, Reduction, Rounding, Window};
 
 /// 0, 1, 2 ... of a shape.
 pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
@@ -133,6 +133,23 @@ fn elements_change_places() {
     gives(&[4, 1], gather(&[0, 1, 2, 3], &[2, 2], 0), (&[2, 2, 1], &[0.0, 1.0, 2.0, 3.0]));
     // in no order: what is computed is put together from parts
     gives(&[2, 3], gather(&[0, 2, 2, 1], &[2, 2], 1), (&[2, 2, 2], &[0.0, 2.0, 2.0, 1.0, 3.0, 5.0, 5.0, 4.0]));
+}
+
+/// The largest of integers, as quantisers write it.
+#[test]
+fn maximum_of_integers() {
+    gives(
+        &[1, 1, 4],
+        |g: &mut Graph, x| {
+            let whole = g.convert(x, ElementType::I32);
+            let padding = Padding::Explicit { begin: vec![1], end: vec![0] };
+            let window = Window { strides: vec![2], dilations: Vec::new(), padding };
+            let pool = Pool { kind: PoolKind::Max, kernel: vec![3], window, rounding: Rounding::Floor };
+            let most = g.node("pool", Op::Pool(Box::new(pool)), &[whole], Graph::value(None, ElementType::I32));
+            g.convert(most, ElementType::F32)
+        },
+        (&[1, 1, 2], &[1.0, 3.0]),
+    );
 }
 
 /// `batch_dims`: each row of the batch has indices of its own.

@@ -620,11 +620,15 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
     let x = graph.parameter(names[0], &[1, if how == "average" { 3 } else { 1 }]);
     let h = graph.parameter(names[1], &[1, 3]);
     match how {
-        "average" => {
+        "average" | "average beside" => {
             let (old, new) = (graph.floats(&[1, 1], &[0.75]), graph.floats(&[1, 1], &[0.25]));
             let h = graph.elementwise(Elementwise::Multiply, &[h, old]);
             let x = graph.elementwise(Elementwise::Multiply, &[x, new]);
             let sum = graph.elementwise(Elementwise::Add, &[h, x]);
+            if how == "average beside" {
+                let y = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[sum]);
+                graph.result("y", y);
+            }
             graph.result(names[2], sum);
         }
         "shifted" => {
@@ -674,6 +678,7 @@ fn states_without_a_recurrent_operator_are_offered() {
     let cases = [
         ("average", states),
         ("average", ["x", "state", "y"]),
+        ("average beside", ["x", "Mul_1", "18"]),
         ("shifted", ["x", "a", "b"]),
         ("halved", ["x", "a", "b"]),
         ("mapped", ["x", "a", "b"]),
