@@ -17,6 +17,7 @@ use cellc::{Language, Options, State, Threads, Tuning};
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::skipped::{Far, compiler_works, has, skip};
 use cellc_tests::{driver, kernels};
+use tempfile::TempDir;
 
 /// Compilers, what they are told of the machine, and the header of its intrinsics.
 const INTRINSICS: [(&str, &[&str], &str); 9] = [
@@ -287,10 +288,8 @@ fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compila
     compilation
 }
 
-/// Header and source in one text.
+/// Header and source in one text, of a model in C.
 fn c_text(compilation: &Compilation) -> [String; 2] {
-    let interface = compilation.interface.clone();
-    let compilation = Compilation { interface, ..compilation.clone().in_language(Language::C) };
     let mut files =
         compilation.emit("text").into_iter().map(|file| String::from_utf8(file.bytes.to_vec()).expect("text"));
     let (header, source) = (files.next().expect("a header"), files.next().expect("a source"));
@@ -309,9 +308,11 @@ struct Kind {
 }
 
 /// Where arguments have the names of fields.
-fn kinds() -> Vec<Kind> {
-    let kind =
-        |(file, options), places: &[Place]| Kind { compilation: compiled(file, options), places: places.to_vec() };
+fn kinds(language: Language) -> Vec<Kind> {
+    let kind = |(file, options), places: &[Place]| Kind {
+        compilation: compiled(file, Options { language, ..options }),
+        places: places.to_vec(),
+    };
     vec![
         kind(steps(), &[Input(0), Output(0)]),
         kind(sum(), &[Input(0), Input(1), Output(0)]),
@@ -336,17 +337,23 @@ fn outermost(text: &str) -> String {
     left + rest
 }
 
+/// The same in C, with the interface that it has; one that was made by hand has no model to compile.
+fn in_c(compilation: &Compilation) -> Compilation {
+    let interface = compilation.interface.clone();
+    Compilation { interface, ..compilation.clone().in_language(Language::C) }
+}
+
 /// Every identifier of generated files, of Rust and of C.
 fn identifiers() -> [BTreeSet<String>; 2] {
     let all_sets = |(file, options)| compiled(file, Options { isas: None, ..options });
-    let mut compilations: Vec<_> = kinds().into_iter().map(|kind| kind.compilation).collect();
+    let mut compilations: Vec<_> = kinds(Language::Rust).into_iter().map(|kind| kind.compilation).collect();
     compilations
         .extend([elementwise(2), transposed(1), variables(1), sequences(1), lengths(2), cells(1)].map(all_sets));
     compilations.push(kernels::subject(FIXED).compilation);
     let (mut rust, mut c) = (BTreeSet::new(), BTreeSet::new());
     for compilation in &compilations {
         rust.extend(words(&rust_text(compilation)));
-        c.extend(words(&c_text(compilation).concat()));
+        c.extend(words(&c_text(&in_c(compilation)).concat()));
     }
     let of_steps = compilations.iter().filter(|compilation| compilation.model.steps.is_some()).count();
     assert_eq!(of_steps, 3, "models of a run-time number of steps");
@@ -379,12 +386,17 @@ fn of_headers() -> BTreeSet<String> {
 
 /// Every beginning of a name, as what stands after it may be what generated C appends.
 fn beginnings(names: &BTreeSet<String>) -> BTreeSet<String> {
-    let parts = |name: &String| name.match_indices('_').map(|(at, _)| name[..at].to_owned()).collect::<Vec<_>>();
-    names.iter().flat_map(parts).filter(|part| !part.is_empty()).collect()
+    let all = names.iter().flat_map(|name| beginnings_of(name));
+    all.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// What stands in front of each underscore of a name.
+fn beginnings_of(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('_').map(|(at, _)| &name[..at])
 }
 
 /// Models with many fields, for names in each of these places all at once.
-fn batches(names: &BTreeSet<String>) -> Vec<Compilation> {
+fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
     /// Names of a model: what it may have takes more than twice as long where there are twice as many.
     const MOST: usize = 100;
     /// A model with so many fields, and the place of the k-th name.
@@ -406,7 +418,7 @@ fn batches(names: &BTreeSet<String>) -> Vec<Compilation> {
         let models = of_count.entry(names.len()).or_insert_with(|| {
             batches.map(|(model, _)| {
                 let (file, options) = model(names.len());
-                compiled(file, options)
+                compiled(file, Options { language, ..options })
             })
         });
         for (model, (_, place)) in models.iter().zip(batches) {
@@ -417,37 +429,58 @@ fn batches(names: &BTreeSet<String>) -> Vec<Compilation> {
     all
 }
 
+/// A folder that goes with what is in it.
+fn own_folder() -> TempDir {
+    tempfile::tempdir_in(folder()).expect("a folder")
+}
+
 /// Checks Rust in one run of the compiler: a module for each text.
-fn check_rust(stem: &str, edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]) {
-    let (folder, mut all) = (folder(), String::new());
+fn check_rust(edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]) {
+    let (folder, mut all) = (own_folder(), String::new());
     for (k, text) in texts.enumerate() {
         let _ = writeln!(all, "pub mod m{k} {{ {text} }}");
     }
-    fs::write(folder.join(format!("{stem}.rs")), all).expect("written");
+    fs::write(folder.path().join("all.rs"), all).expect("written");
     let mut rustc = driver::rustc();
-    rustc.current_dir(&folder).args(["--crate-type=lib", "--emit=metadata", "-Dwarnings", "--edition", edition]);
-    driver::run(rustc.args(flags).arg(format!("{stem}.rs")));
+    // what would be written of the functions of another kind of library is long, and nobody reads it
+    rustc.current_dir(&folder).args(["--crate-type=cdylib", "--emit=metadata", "-Dwarnings", "--edition", edition]);
+    driver::run(rustc.args(flags).arg("all.rs"));
+}
+
+/// Files of C that are compiled as one: the names of their functions, all parts of those that end before an underscore, the headers, and all of them.
+#[derive(Default)]
+struct Unit {
+    names: BTreeSet<String>,
+    beginnings: BTreeSet<String>,
+    texts: [String; 2],
+}
+
+impl Unit {
+    /// Whether the name, or what generated C appends to it, could be a name in one of the files, or the other way round.
+    fn has_related(&self, name: &str) -> bool {
+        self.names.contains(name)
+            || self.beginnings.contains(name)
+            || beginnings_of(name).any(|part| self.names.contains(part))
+    }
 }
 
 /// Checks C, and its headers as C++, in a run of each compiler. Files whose names could be parts of each other's are apart.
-fn check_c(stem: &str, compilations: impl Iterator<Item = Compilation>) {
-    let folder = folder();
-    let mut units: Vec<(BTreeSet<String>, [String; 2])> = Vec::new();
+fn check_c(compilations: impl Iterator<Item = Compilation>) {
+    let folder = own_folder();
+    let mut units: Vec<Unit> = Vec::new();
     for compilation in compilations {
         let name = &compilation.interface.function;
-        let related = |other: &String| {
-            let (short, long) = if other.len() < name.len() { (other, name) } else { (name, other) };
-            long.strip_prefix(short.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        let at = units.iter().position(|(names, _)| !names.iter().any(related)).unwrap_or_else(|| {
-            units.push(Default::default());
+        let at = units.iter().position(|unit| !unit.has_related(name)).unwrap_or_else(|| {
+            units.push(Unit::default());
             units.len() - 1
         });
-        let (names, texts) = &mut units[at];
-        names.insert(name.clone());
+        let unit = &mut units[at];
+        unit.beginnings.extend(beginnings_of(name).map(str::to_owned));
+        unit.names.insert(name.clone());
         let [header, source] = c_text(&compilation);
-        texts[0].push_str(&header);
-        texts[1].push_str(&(header + &source));
+        unit.texts[0].push_str(&header);
+        unit.texts[1].push_str(&header);
+        unit.texts[1].push_str(&source);
     }
     for (at, (compiler, flags, extension)) in
         [("g++", &["-std=c++11"][..], "hpp"), ("gcc", &["-std=gnu11", "-D_GNU_SOURCE"], "c")].into_iter().enumerate()
@@ -460,9 +493,9 @@ fn check_c(stem: &str, compilations: impl Iterator<Item = Compilation>) {
         if extension == "hpp" {
             command.args(["-x", "c++"]);
         }
-        for (k, (_, texts)) in units.iter().enumerate() {
-            let file = format!("{stem}_{k}.{extension}");
-            fs::write(folder.join(&file), &texts[at]).expect("written");
+        for (k, Unit { texts, .. }) in units.iter().enumerate() {
+            let file = format!("all_{k}.{extension}");
+            fs::write(folder.path().join(&file), &texts[at]).expect("written");
             command.arg(file);
         }
         driver::run(&mut command);
@@ -476,7 +509,7 @@ fn same(kind: &Kind, place: Place, name: &str) -> Compilation {
 
 #[test]
 fn rust_takes_any_name() {
-    let kinds = kinds();
+    let kinds = kinds(Language::Rust);
     let text = |kind: &Kind| rust_text(&kind.compilation);
     let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&text(kind)))).collect();
     assert!(["flat", "generic", "step", "steps", "Inputs", "h", "Pair"].iter().all(|name| names.contains(*name)));
@@ -486,7 +519,7 @@ fn rust_takes_any_name() {
             texts.extend(names.iter().map(|name| rust_text(&same(kind, *place, name))));
         }
     }
-    check_rust("functions", "2024", texts.into_iter(), &[]);
+    check_rust("2024", texts.into_iter(), &[]);
 }
 
 #[test]
@@ -494,31 +527,30 @@ fn both_take_any_field() {
     let [mut names, mut c] = identifiers();
     names.append(&mut c);
     let of_headers = of_headers().difference(&names).cloned().collect();
-    let both = batches(&names);
-    check_rust("fields", "2015", both.iter().map(rust_text), &[]);
-    check_c("fields", both.into_iter().chain(batches(&of_headers)));
+    check_rust("2015", batches(&names, Language::Rust).iter().map(rust_text), &[]);
+    check_c([&names, &of_headers].into_iter().flat_map(|names| batches(names, Language::C)));
 }
 
 #[test]
 fn c_takes_any_name() {
     let [_, mut names] = identifiers();
-    let kinds = kinds();
-    for (at, kind) in kinds.iter().enumerate() {
-        for (nth, place) in kind.places.iter().enumerate() {
-            check_c(&format!("kind_{at}_{nth}"), names.iter().map(|name| same(kind, *place, name)));
+    let kinds = kinds(Language::C);
+    for kind in &kinds {
+        for place in &kind.places {
+            check_c(names.iter().map(|name| same(kind, *place, name)));
         }
     }
     // with the headers of threads
     let all_headers = kinds.last().expect("there are some");
     names.append(&mut of_headers());
     names.append(&mut beginnings(&names));
-    check_c("functions", names.iter().map(|name| renamed(&all_headers.compilation, name, &[])));
+    check_c(names.iter().map(|name| renamed(&all_headers.compilation, name, &[])));
 }
 
 /// The type is called as its user says, whatever the module and the type in it then are called.
 #[test]
 fn macros_take_any_name() {
-    let kinds = kinds();
+    let kinds = kinds(Language::Rust);
     let names: BTreeSet<_> = kinds.iter().flat_map(|kind| words(&outermost(&rust_text(&kind.compilation)))).collect();
     let types = names.iter().map(|name| {
         let mut letters = name.chars();
@@ -536,6 +568,7 @@ fn macros_take_any_name() {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/lib.rs");
     let mut rustc = driver::rustc();
     rustc.args(["--crate-name=cellc_runtime", "--crate-type=lib", "--emit=metadata", "--edition=2024", "--out-dir"]);
-    driver::run(rustc.arg(folder()).arg(runtime));
-    check_rust("macros", "2021", texts, &["--extern=cellc_runtime", "-L."]);
+    let library = own_folder();
+    driver::run(rustc.arg(library.path()).arg(runtime));
+    check_rust("2021", texts, &["--extern=cellc_runtime", &format!("-L{}", library.path().display())]);
 }

@@ -49,11 +49,18 @@ pub(super) fn single_spaced(text: &str) -> String {
 
 /// A text with words replaced, the first of them first; nothing is replaced in what they become.
 pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
-    match words {
-        [] => text.to_owned(),
-        [(word, value), others @ ..] => {
-            text.split(word).map(|piece| filled(piece, others)).collect::<Vec<_>>().join(value)
-        }
+    let mut out = String::with_capacity(text.len());
+    fill(&mut out, text, words);
+    out
+}
+
+fn fill(out: &mut String, text: &str, words: &[(&str, &str)]) {
+    let [(word, value), others @ ..] = words else { return out.push_str(text) };
+    let mut pieces = text.split(word);
+    pieces.by_ref().take(1).for_each(|piece| fill(out, piece, others));
+    for piece in pieces {
+        out.push_str(value);
+        fill(out, piece, others);
     }
 }
 
