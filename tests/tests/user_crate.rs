@@ -104,6 +104,11 @@ fn published() -> &'static Path {
     })
 }
 
+/// Where packages are built.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-target")
+}
+
 /// A package in a folder of its own, outside the workspace.
 struct Package {
     folder: PathBuf,
@@ -140,8 +145,7 @@ impl Package {
     fn cargo(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&self.folder).arg("--offline").args(arguments).env_remove("RUSTFLAGS");
-        // one for all editions, so that cellc is compiled once
-        command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-target"));
+        command.env("CARGO_TARGET_DIR", target());
         command.envs([("CARGO_PROFILE_DEV_DEBUG", "false"), ("CARGO_INCREMENTAL", "0")]);
         command.output().expect("cargo runs")
     }
@@ -152,8 +156,15 @@ impl Package {
     }
 }
 
+/// Both in a target folder, so that cellc is compiled once; it goes in the end, as it is large.
 #[test]
-fn a_strict_crate_of_any_edition() {
+fn crates_of_any_edition() {
+    a_strict_crate();
+    one_that_includes_what_its_build_script_compiles();
+    fs::remove_dir_all(target()).expect("the folder of what is built goes");
+}
+
+fn a_strict_crate() {
     let package = Package::new("user-strict", SOURCE);
     for edition in ["2015", "2018", "2021", "2024"] {
         package.edition(edition);
@@ -175,8 +186,7 @@ fn a_strict_crate_of_any_edition() {
     assert!(message.contains("model.bin"), "{message}");
 }
 
-#[test]
-fn a_strict_crate_of_any_edition_that_includes_what_its_build_script_compiles() {
+fn one_that_includes_what_its_build_script_compiles() {
     let package = Package::new("user-including", INCLUDING);
     fs::write(package.folder.join("build.rs"), BUILD).expect("the build script");
     for edition in ["2015", "2018", "2021", "2024"] {
