@@ -3,7 +3,7 @@
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::reference::{Outcome, reference};
 
-use crate::subject::Subject;
+use crate::subject::{Subject, bits};
 
 /// f32 as f64.
 pub fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
@@ -41,5 +41,34 @@ impl Compared {
             let elements = found.iter().zip(right).zip(limits).enumerate();
             elements.map(move |(place, ((found, right), limit))| ((part, place), *found, *right, *limit))
         })
+    }
+}
+
+/// A step of every instruction set, each from variables of its own, which become what it leaves. What `judge` says of the first of those that fuse
+/// multiply-add, and of the first of those that do not, holds of the others: they have the same bits. Only bodies that differ are interpreted.
+///
+/// # Panics
+/// If they have not.
+pub fn on_all_isas(
+    subject: &Subject,
+    parameters: &[Vec<f32>],
+    variables: &mut [Vec<Vec<f32>>],
+    mut judge: impl FnMut(&str, &Compared),
+) {
+    let bits = |results: &[Vec<f32>]| -> Vec<Vec<u32>> {
+        results.iter().map(|result| result.iter().copied().map(bits).collect()).collect()
+    };
+    let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
+    for (isa, name, fused) in subject.distinct() {
+        let own = &mut variables[isa];
+        if let Some(first) = &first[usize::from(fused)] {
+            let found = bits(&subject.interpret_from(isa, parameters, own));
+            assert!(*first == found, "{}: other bits on {name}", subject.name);
+            continue;
+        }
+        let compared = Compared::step(subject, isa, parameters, own);
+        judge(name, &compared);
+        let singles = compared.found.results.iter().map(|values| values.iter().map(|v| *v as f32).collect());
+        first[usize::from(fused)] = Some(bits(&singles.collect::<Vec<Vec<f32>>>()));
     }
 }

@@ -14,6 +14,7 @@ use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables}
 use cellc::internals::kernel::Element;
 
 use crate::emulated_amx;
+use crate::selection::covering;
 use crate::skipped::{has, skip, works};
 use crate::subject::{Subject, Values, Way, bits};
 
@@ -63,6 +64,18 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
+/// The C compilers of this machine, each with the subjects that it compiles: the first with all, any other with some that have every form of generated code.
+///
+/// # Panics
+/// If there is no compiler.
+pub fn c_compilers_with(subjects: &[Subject]) -> Vec<(&'static str, Vec<Subject>)> {
+    let taken = |nth: usize| match nth {
+        0 => subjects.to_vec(),
+        _ => covering(subjects).into_iter().map(|at| subjects[at].clone()).collect(),
+    };
+    c_compilers().into_iter().enumerate().map(|(nth, compiler)| (compiler, taken(nth))).collect()
+}
+
 /// The instruction sets on which [`rust`] and [`c`] run subjects: the scalar body of small networks, those of [`arch::ALL`] that this machine has,
 /// and tiles where they are emulated; the others are printed.
 pub fn isas() -> Vec<&'static str> {
@@ -109,13 +122,16 @@ pub fn write_files(folder: &Path, subjects: &[Subject], language: Language) {
     }
 }
 
-/// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that calls it.
+/// For rustc: functions of core that are unsafe check what they ask of their callers. Code of several rows takes it ten times as long then.
+pub const ASSERTED: &str = "-Cdebug-assertions=on";
+
+/// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that calls it. No sum may overflow.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
 pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
     // several units would be optimised twice, the second time together
-    let strict = ["-Dwarnings", "-Cdebug-assertions=on", "-Ccodegen-units=1"];
+    let strict = ["-Dwarnings", "-Coverflow-checks=on", "-Ccodegen-units=1"];
     let compiler = vec![rustc().get_program().to_owned()];
     let flags = strict.iter().chain(flags).map(|flag| flag.to_string()).collect();
     // what calls the library is long, and not what is tested: it is not optimised
@@ -147,7 +163,12 @@ fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Value
     };
     let called: Vec<_> = subjects.iter().map(|s| harness::Subject::new(&s.name, &s.compilation)).collect();
     let program = Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
-    values(&program, subjects)
+    let values = values(&program, subjects);
+    // the library and the program are large where there are many subjects
+    for large in ["libsubjects.rlib", "harness"] {
+        _ = fs::remove_file(folder.join(large));
+    }
+    values
 }
 
 /// What a program around the subjects gives for every call of every one, on every instruction set of this machine.

@@ -13,6 +13,7 @@ pub mod machines;
 pub mod model_file;
 pub mod random;
 pub mod recipe;
+pub mod selection;
 pub mod skipped;
 pub mod subject;
 pub mod tiled;

@@ -62,6 +62,16 @@ impl Subject {
         self.compilation.plan.isas.iter().map(|(isa, fused)| (isa.name, *fused))
     }
 
+    /// The places of the instruction sets whose bodies differ from all before, with their names and profiles: of the others the interpreter makes the same.
+    pub fn distinct(&self) -> Vec<(usize, &'static str, bool)> {
+        let bodies = &self.compilation.program.bodies;
+        let all: Vec<_> = self.isas().enumerate().map(|(at, (name, fused))| (at, name, fused)).collect();
+        let is_new = |(at, _, fused): &(usize, &str, bool)| {
+            !all[..*at].iter().any(|(before, _, other)| other == fused && bodies[*before] == bodies[*at])
+        };
+        all.iter().copied().filter(is_new).collect()
+    }
+
     /// The generated files.
     pub fn files(&self, language: Language) -> Vec<OutputFile> {
         let planned = self.compilation.clone().in_language(language);
@@ -173,6 +183,12 @@ impl Subject {
         }
         values
     }
+}
+
+/// The values of these subjects.
+pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {
+    let is_one = |name: &str| subjects.iter().any(|subject| subject.name == name);
+    values.iter().filter(|((name, ..), _)| is_one(name)).map(|(key, bits)| (key.clone(), bits.clone())).collect()
 }
 
 /// Fails with the first difference between what was expected and what generated code gave.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::encoding::Loss;
 use cellc::{Accuracy, Fma, Options, Precision, WeightsAs};
-use cellc_tests::agreement::{Compared, exact};
+use cellc_tests::agreement::{self, exact};
 use cellc_tests::chain;
 use cellc_tests::corpus::{self, Case, Run};
 use cellc_tests::driver;
 use cellc_tests::given_weights::{self, Weights};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
-use cellc_tests::subject::{Subject, Values, assert_same, bits};
+use cellc_tests::subject::{Subject, Values, assert_same, bits, of_subjects};
 use half::f16;
 
 fn folder(name: &str) -> PathBuf {
@@ -149,14 +149,11 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
     let mut narrower = 0;
     for fma in [Fma::Auto, Fma::Off] {
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
+            assert!(fma == Fma::Auto || subject.isas().all(|(_, fused)| !fused), "{}", subject.name);
             // by instruction set: what goes from call to call
             let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
             for (call, run) in runs.iter().enumerate() {
-                // by profile: what the first instruction set of that profile gave
-                let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
-                for (isa, (name, fused)) in subject.isas().enumerate() {
-                    assert!(!(fused && fma == Fma::Off), "{}: {name}", subject.name);
-                    let compared = Compared::step(&subject, isa, &subject.calls[call], &mut variables[isa]);
+                agreement::on_all_isas(&subject, &subject.calls[call], &mut variables, |name, compared| {
                     for ((i, place), found, right, limit) in
                         compared.elements().filter(|e| e.0.0 < case.tolerance.len())
                     {
@@ -177,12 +174,7 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
                         "{}",
                         subject.name
                     );
-                    let found = results.iter().map(|r| r.iter().map(|v| bits(*v as f32)).collect()).collect();
-                    match &first[usize::from(fused)] {
-                        None => first[usize::from(fused)] = Some(found),
-                        Some(other) => assert!(*other == found, "{} run {run} on {name}", subject.name),
-                    }
-                }
+                });
             }
         }
     }
@@ -198,7 +190,7 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
         for call in &subject.calls {
             let given = exact(call);
             let right = subject.reference(call);
-            for (isa, (name, fused)) in subject.isas().enumerate() {
+            for (isa, name, fused) in subject.distinct() {
                 let limits = bound(subject.model(), &Profile::new(fused, options), &given, &variables);
                 let found = subject.interpret(isa, call);
                 let values = found.iter().zip(&right).zip(&limits.results);
@@ -324,38 +316,38 @@ fn whole_numbers_multiply_as_integers() {
     }
 }
 
-fn generated_rust(half: usize, level: &str) {
+fn generated_rust(half: usize, flags: &[&str]) {
     let subjects = subjects(half);
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
-    let found = driver::rust(&folder(&format!("conformance-rust-{half}")), &subjects, &[level]);
+    let found = driver::rust(&folder(&format!("conformance-rust-{half}")), &subjects, flags);
     assert_same("rust", &expected, &found);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
-    generated_rust(0, "-Copt-level=3");
+    generated_rust(0, &["-Copt-level=3"]);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_of_the_other_half_is_too() {
-    generated_rust(1, "-Copt-level=1");
+    generated_rust(1, &["-Copt-level=1", driver::ASSERTED]);
 }
 
 /// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or output.
 fn generated_c(half: usize, level: &str) {
     let (subjects, isas) = (subjects(half), driver::isas());
-    let expected = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     // permission to contract, and an instruction to contract into; `c` tries other flags
     let mut flags = vec!["-std=gnu11", level];
     if isas.contains(&"avx2") {
         flags.push("-mfma");
     }
-    for compiler in driver::c_compilers() {
+    for (compiler, subjects) in driver::c_compilers_with(&subjects) {
         let folder = folder(&format!("conformance-c{level}"));
         let found = driver::c(&folder, &subjects, compiler, &flags);
-        assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
+        assert_same(&format!("{compiler} {flags:?}"), &of_subjects(&expected, &subjects), &found);
         for Subject { name, .. } in &subjects {
             let foreign = driver::foreign(&folder, &format!("{name}.o"));
             assert_eq!(foreign.unwrap_or_default(), [""; 0], "{name}");
@@ -386,16 +378,16 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
         subject.calls.push(call);
     }
     let isas = driver::isas();
-    let mut expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    for compiler in driver::c_compilers() {
+    let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
+    for (compiler, subjects) in driver::c_compilers_with(&subjects) {
         let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O2"]);
-        assert_same(compiler, &expected, &found);
+        assert_same(compiler, &of_subjects(&expected, &subjects), &found);
     }
     // rustc takes long: of neighbours, which differ in the format, every second one
     let subjects: Vec<_> =
         subjects.into_iter().enumerate().filter(|(k, _)| (k + k / 2) % 2 == 0).map(|(_, s)| s).collect();
-    expected.retain(|(name, ..), _| subjects.iter().any(|subject| subject.name == *name));
-    assert_same("rust", &expected, &driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]));
+    let found = driver::rust(&folder("formats-rust"), &subjects, &["-Copt-level=3"]);
+    assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
 
 /// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which fuses.

@@ -25,7 +25,7 @@ fn generated_rust_is_the_interpreter() {
     let expected = subjects[0].expected_of_each_body(&driver::isas());
     // without optimisation every subtraction is checked
     for level in ["-Copt-level=0", "-Copt-level=3"] {
-        let found = driver::rust(&folder("kernels-rust"), &subjects, &[level]);
+        let found = driver::rust(&folder("kernels-rust"), &subjects, &[level, driver::ASSERTED]);
         assert_same(level, &expected, &found);
     }
 }

@@ -1,6 +1,6 @@
 //! The integration tests of cellc: one program, so that the compiler is linked once.
 //!
-//! The feature `full` adds the tier that CI runs: every case through every compiler, other machines, counts of
+//! The feature `full` adds the tier that CI runs: every case through rustc and gcc, other machines, counts of
 //! instructions, random models. `cargo test` without it takes a few minutes and needs a C compiler at most.
 
 mod book;

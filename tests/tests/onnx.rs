@@ -7,10 +7,10 @@ use cellc::Options;
 use cellc::internals::compile::compile;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::formats::{self, ReadOptions};
-use cellc_tests::agreement::Compared;
+use cellc_tests::agreement;
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver;
-use cellc_tests::subject::{Subject, assert_same, bits};
+use cellc_tests::subject::{Subject, assert_same};
 use serde::Deserialize;
 
 /// Cases that are refused, and what the message names.
@@ -56,11 +56,8 @@ fn every_case_is_within_its_tolerance_and_its_bound_with_the_same_bits_everywher
             let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
             for (call, run) in runs.iter().enumerate() {
                 let oracle = &case.runs[*run].oracle;
-                let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
-                for (isa, (name, fused)) in subject.isas().enumerate() {
-                    let compared = Compared::step(&subject, isa, &subject.calls[call], &mut variables[isa]);
-                    let results = &compared.found.results;
-                    let sizes = results.iter().map(Vec::len);
+                agreement::on_all_isas(&subject, &subject.calls[call], &mut variables, |name, compared| {
+                    let sizes = compared.found.results.iter().map(Vec::len);
                     assert!(sizes.eq(oracle.iter().map(Vec::len)), "{}: other sizes", subject.name);
                     for ((i, place), found, right, limit) in compared.elements().filter(|e| e.0.0 < oracle.len()) {
                         let (golden, tolerance) = (oracle[i][place], case.tolerance[i]);
@@ -70,12 +67,7 @@ fn every_case_is_within_its_tolerance_and_its_bound_with_the_same_bits_everywher
                             subject.name
                         );
                     }
-                    let found = results.iter().map(|r| r.iter().map(|v| bits(*v as f32)).collect()).collect();
-                    match &first[usize::from(fused)] {
-                        None => first[usize::from(fused)] = Some(found),
-                        Some(other) => assert!(*other == found, "{} run {run} on {name}", subject.name),
-                    }
-                }
+                });
             }
         }
     }

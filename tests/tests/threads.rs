@@ -127,7 +127,7 @@ fn two_threads_give_the_bits_of_one() {
     let expected = alone.iter().flat_map(|subject| subject.expected(&isas)).collect();
     let interpreted = shared.iter().flat_map(|subject| subject.expected(&isas)).collect();
     assert_same("interpreted", &expected, &interpreted);
-    let rust = driver::rust(&folder("threads-rust"), &shared, &["-Copt-level=2"]);
+    let rust = driver::rust(&folder("threads-rust"), &shared, &["-Copt-level=2", driver::ASSERTED]);
     assert_same("rust", &expected, &rust);
     let compiler = driver::c_compilers()[0];
     let c = driver::c(&folder("threads-c"), &shared, compiler, &["-std=c11", "-O2"]);
