@@ -157,8 +157,8 @@ impl Joined {
         lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
         let joined = lines.join(&format!("{end}\n"));
         format!(
-            "\n/* What kernels compute of values of a type: an expression for each operation, of x, y, z, w, a number or a place. */\n{operations}\n\
-             \n/* A type of two values side by side, and the same of both. */\n{joined}\n"
+            "\n/* The operations on values of type T, each given as an expression of its operands (x, y, z, w), of a number or of a place. */\n{operations}\n\
+             \n/* The type T: a value of type A and one of type B side by side. Operations compute both parts. */\n{joined}\n"
         )
     }
 }
