@@ -8,7 +8,6 @@ pub(crate) mod elements;
 mod files;
 pub mod names;
 mod reserved;
-mod rows;
 mod rust;
 pub mod signature;
 mod surface;

@@ -8,15 +8,13 @@ mod across;
 mod api;
 mod dialect;
 mod interface;
-mod joined;
 mod kernels;
 mod pool;
-mod values;
 mod vectors;
 mod weights;
 mod wrap;
 
-use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Deref;
 
@@ -52,11 +50,10 @@ impl<'a> Deref for CFile<'a> {
 impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
-        let used = RefCell::default();
-        let mut code = wrap::lines(&kernels::bodies(self, &used));
+        let mut used = BTreeSet::new();
+        let mut code = wrap::lines(&kernels::bodies(self, &mut used));
         api::source(&mut code, self);
         let code = single_spaced(&code);
-        let mut used = used.into_inner();
         for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));
