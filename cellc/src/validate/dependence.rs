@@ -20,9 +20,9 @@ pub(super) enum Change {
 /// How a tensor follows from those that it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// It is zero where all of them are.
+    /// Zero if every operand is zero.
     Linear,
-    /// It is zero where any of them is.
+    /// Zero if one operand is zero.
     Product,
     /// It is never known to be zero.
     Any,
@@ -83,7 +83,7 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// What a value is computed from, where that makes a difference.
+    /// The sources of a value; none for a value that is always zero.
     pub(super) fn reads(&self, value: usize) -> &[Source] {
         if self.changes[value] == Change::Zero { &[] } else { &self.rules[value].1 }
     }

@@ -1,4 +1,4 @@
-//! Operations that compute nothing: they say which elements stand where.
+//! Operations that move elements without arithmetic: reshapes, transpositions, slices and concatenations.
 
 use super::limits::MOST_ELEMENTS;
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};

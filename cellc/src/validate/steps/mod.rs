@@ -202,7 +202,7 @@ const ALL: &str = "looks as many steps ahead as there are";
 /// What is wrong with what is computed from the number of steps.
 const COUNTS: &str = "computes with the number of steps, which only a call knows";
 
-/// What is wrong with reading a state for what it holds.
+/// The error for an operation that reads a state by value, as steps change the state.
 const CHANGED: &str = "reads a state that steps change";
 
 /// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of time are no rows, a step has all of them.

@@ -1,4 +1,4 @@
-//! Which inputs are states, which are none though they look like it, and what every call starts anew.
+//! Inputs that are states, inputs that only resemble states, and states that begin anew at every call.
 
 use super::*;
 use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicing};
