@@ -120,7 +120,7 @@ pub enum WeightsAs {
     Auto,
     /// In the source.
     Inline,
-    /// In a .bin file next to it.
+    /// In a .bin file next to the source.
     File,
 }
 

@@ -37,7 +37,7 @@ fn cellc(folder: &Path, line: &str) -> String {
     printed(Command::new(command::program()).args(words).current_dir(folder))
 }
 
-/// A program that names the command of its module in its first line.
+/// A program whose first line has the command that wrote its module.
 struct Program {
     language: String,
     text: String,
@@ -50,7 +50,7 @@ struct Program {
 fn programs(page: &str) -> Vec<Program> {
     let blocks = blocks(page);
     let programs = blocks.iter().enumerate().filter_map(|(at, (language, text))| {
-        let arguments = text.lines().next()?.strip_prefix("// cellc ")?.to_owned();
+        let arguments = text.lines().next()?.strip_prefix("// ")?.split_once(" written by: cellc ")?.1.to_owned();
         let promised = blocks.get(at + 1).filter(|(language, _)| language == "text").map(|(_, text)| text.clone());
         Some(Program { language: language.clone(), text: text.clone(), arguments, promised })
     });

@@ -40,12 +40,12 @@ Examples:
   cellc gru.xml -o - --emit c | less         to standard output, the header file first
   cellc gru.xml --emit plan                  the decisions about loops, layout and precision
   cellc gru.xml -o gru.rs --batch 4          a model with an open batch size
-  cellc gru.xml -o gru.rs --isa avx2         code for avx2 and for every machine, none for avx512
+  cellc gru.xml -o gru.rs --isa avx2         AVX2 and the baseline only, no AVX-512
   cellc run gru.xml --inputs in --outputs out
   cellc check gru.xml --steps 1000
   cellc amp.safetensors --cell lstm --prefix rec --head lin --skip -o amp.c
   cellc inspect gru.xml --svg gru.svg        layers, kernels, memory, estimated time
-  cellc bench gru.xml                        times, and a lower bound of this machine
+  cellc bench gru.xml                        times, and a lower bound for this machine
 
 Exit status: 0 done; 1 the input was refused or the check failed; 2 the command line was wrong.";
 
@@ -53,7 +53,7 @@ const RUN_EXAMPLES: &str = "\
 r<k>_in<i>.npy is input i of call k. Inputs are in the order of the model; i and k start at 0.
 r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that the model leaves open come
 from the files. Results are r<k>_out<j>.npy, in their own types. Variables
-and states continue from call to call. A call that has a file for a state starts from the file.
+and states continue from call to call. A call with a file for a state starts from the file.
 
 r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file, results are also
 written as r<k>_NAME.npy. --input and --output take the names of the model or of generated code, for a single
@@ -71,7 +71,7 @@ Every step is compared with the float64 reference twice: started from the state 
 holds, and started from the generated code's own state. Exit status 1 means that an error exceeds its bound or --max-error.
 
 Recorded inputs are named as for `cellc run`. If the number of steps is open, a file may hold many steps; every step is
-checked by itself. Recorded outputs are compared with those of the generated code: largest and rms error, SNR, cosine,
+checked by itself. Recorded outputs are compared with outputs of the generated code: largest and rms error, SNR, cosine,
 rows whose largest element is at another place (arg max), and values on the other side of --threshold.
 
 Examples:
@@ -122,7 +122,7 @@ Columns:
   ns         nanoseconds per call: best and median
   floor x    best time divided by the floor's best time, same instruction set; then the median of this ratio
   over ...   best time divided by the floor with the widest vectors
-  x cellc    best time divided by that of cellc's fastest row
+  x cellc    best time divided by the best time of cellc's fastest row
   error      of the first output of the first call, in units of 2^-23 times the larger of 1 and the float64 reference
   bits       a hash of the first output of the first call
 
@@ -170,7 +170,7 @@ pub(crate) enum Command {
     /// Show the layers, kernels and memory of a compiled model, and its expected time
     #[command(after_long_help = INSPECT_EXAMPLES)]
     Inspect(InspectArguments),
-    /// Time the generated code beside the limit of this machine, OpenVINO and ONNX Runtime
+    /// Compare the time of generated code with a lower bound, OpenVINO and ONNX Runtime
     #[command(after_long_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
     /// Print completions for a shell
@@ -182,7 +182,7 @@ pub(crate) enum Command {
 /// The model, and what of it is chosen when compiling, whatever the command.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// .onnx, .xml of OpenVINO, .safetensors of PyTorch, .nam or .json of amplifiers; - is stdin
+    /// .onnx, .xml (OpenVINO), .safetensors, .nam, .json (RTNeural, AIDA-X, PyTorch); - is stdin
     // An Option only so that a subcommand can stand in its place; clap still asks for it.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
@@ -199,19 +199,19 @@ pub(crate) struct ModelArguments {
     #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL)]
     batch: Option<usize>,
 
-    /// The shape of an input with open sizes; 'x=1,?,16' leaves the number of steps open
+    /// The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'
     ///
-    /// x=1,100,16 is a whole sequence of 100 steps. 'x=1,?,16' leaves the number of steps open, and so does
-    /// 'x=?,1,16' if steps come first. Generated code then continues from the state of the call before.
-    /// cellc run instead computes every call as one sequence, from the initial state.
+    /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps open, as does
+    /// 'x=?,1,16' if time comes first. With ?, each call continues from the state of the last call; cellc run
+    /// instead starts each call from the initial state.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
-    /// The size of a dimension that an ONNX model names; steps=? leaves it open
+    /// The size of a named dimension of an ONNX model; steps=? leaves the number of steps open
     #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of, help_heading = MODEL, hide_short_help = true)]
     dim: Vec<NamedSize>,
 
-    /// The most iterations of a loop that ends by a condition of the model
+    /// Upper limit for the iterations of loops whose end is decided at run time
     ///
     /// Outputs have room for N iterations.
     #[arg(long, value_name = "N", value_parser = positive, help_heading = MODEL, hide_short_help = true)]
@@ -227,7 +227,7 @@ pub(crate) struct ModelArguments {
     )]
     constant: Vec<(String, String)>,
 
-    /// The machine: it decides the instruction sets of the file and the sizes of its loops
+    /// The machine to compile for; decides instruction sets and loop sizes
     #[arg(
         long_help = target_help(),
         long,
@@ -239,7 +239,7 @@ pub(crate) struct ModelArguments {
     )]
     target: String,
 
-    /// The number of threads, 1 or 2; the results have the same bits
+    /// The number of threads, 1 or 2; has no effect on results
     ///
     /// With 2, the caller and a helper thread each compute half of a cell, if that is faster.
     #[arg(
@@ -254,7 +254,8 @@ pub(crate) struct ModelArguments {
 
     /// How far to unroll loops: none makes the smallest code, full leaves no loops
     ///
-    /// auto unrolls where that saves time. full is for up to 8192 multiply-adds, and can cost rustc minutes.
+    /// auto unrolls loops if the planner expects a gain. full is refused above 8192 multiply-adds and can make
+    /// rustc take minutes.
     #[arg(
         long,
         value_name = "HOW",
@@ -268,9 +269,9 @@ pub(crate) struct ModelArguments {
     /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
     ///
     /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round each row of
-    /// weights to integers with one scale, and at every step x and h, too. The stated error bound includes all
-    /// rounding. Without this option, quantised models keep their weights in 8 bits if 8 bits hold them.
-    /// cellc check --precision all compares f32 and the integers.
+    /// weights when compiling, and x and h at every step, to integers times one scale. The stated error bound
+    /// includes all rounding. Without this option, quantised models keep their 8-bit weights.
+    /// cellc check --precision all compares f32, int16, int8x16 and int8.
     #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
     precision: Option<PrecisionArgument>,
 
@@ -284,7 +285,7 @@ pub(crate) struct ModelArguments {
     )]
     precision_of: Vec<(String, Precision)>,
 
-    /// The largest relative error of activations: exact, fast (2^-18) or audio (2^-15) [default: exact]
+    /// The accuracy of activation functions: exact, fast (2^-18), audio (2^-15) [default: exact]
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = PRECISION, hide_short_help = true)]
     accuracy: Option<Accuracy>,
 
@@ -299,16 +300,16 @@ pub(crate) struct ModelArguments {
     )]
     fma: Fma,
 
-    /// Keep denormals, instead of making magnitudes below 2^-100 zero
+    /// Keep subnormal numbers
     ///
-    /// Without this option, inputs, states and outputs smaller than 2^-100 are flushed to zero.
+    /// By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero.
     #[arg(long, help_heading = PRECISION, hide_short_help = true)]
     keep_denormals: bool,
 
-    /// Decisions of the planner, KEY=VALUE; the results have the same bits
+    /// Decisions of the planner, KEY=VALUE; no effect on results
     ///
     /// Keys: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// branches=on|off, halves=on|off, tiles=on|off. --emit plan prints the decisions.
+    /// branches=on|off, halves=on|off, tiles=on|off.
     #[arg(
         long,
         value_name = "CHOICES",
@@ -335,16 +336,17 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// Keep this state: its input, and the output with its next value [default: all found]
+    /// Keep a state between calls, by its input and output [default: all pairs that cellc finds]
     ///
-    /// cellc finds the states of forward layers that are both an input and an output of the model.
+    /// IN is the input that takes the state, OUT the output with the next value. cellc finds the states of forward
+    /// layers that enter by an input and leave by an output.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
-    /// Keep no state that is an input: every input of the model is an argument of every step
+    /// Make every input of the model an argument of step, even if the input is a state
     ///
-    /// This silences notices about states, and warnings about layers that start every call from the same state.
-    /// Variables, and the states of an open number of steps, are kept all the same.
+    /// Silences notices about states, and warnings about layers that start every call from the same state.
+    /// Variables, and states of models with an open number of steps, are kept nevertheless.
     #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
     no_state: bool,
 }
@@ -365,7 +367,7 @@ pub(crate) struct CompileArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The name of the type and the function [default: the output file's, else the model's]
+    /// The name of the type and functions [default: the name of the output file, else the model]
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) name: Option<String>,
 
@@ -373,13 +375,13 @@ pub(crate) struct CompileArguments {
     #[arg(long, value_name = "WHERE", value_enum, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) weights_as: Option<WeightsAs>,
 
-    /// Implement the trait of the crate cellc-runtime (Rust only)
+    /// Implement the trait cellc_runtime::Cell (Rust only)
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) runtime: bool,
 
-    /// The header file to write, with the type of the models' tables of functions (C only)
+    /// Write a header file that declares a struct of function pointers (C only)
     ///
-    /// Every model has its own table, in its generated C file. All tables have one type.
+    /// Every generated C file defines one struct of the declared type, for its model.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
 
@@ -414,21 +416,21 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The folder of r<k>_in<i>.npy or r<k>_NAME.npy; or the file of the only input
+    /// A folder with input i of call k as r<k>_in<i>.npy; or the file of the only input
     ///
-    /// r<k>_in<i>.bin, raw elements, are read, too.
+    /// i and k start at 0. r<k>_NAME.npy, and r<k>_in<i>.bin with raw elements, are read, too.
     #[arg(long, value_name = "PATH", group = "input_files", conflicts_with = "input")]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// The folder to write r<k>_out<j>.npy to; it is created if it does not exist
+    /// The folder for output j of call k, r<k>_out<j>.npy; created if missing
     #[arg(long, value_name = "FOLDER", group = "output_files")]
     pub(crate) outputs: Option<PathBuf>,
 
-    /// The file of one input, for a single call; every input needs one
+    /// The file of one input, for a single call; every input needs a file
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of, group = "input_files")]
     pub(crate) input: Vec<(String, PathBuf)>,
 
-    /// The .npy file to write one output of a single call to
+    /// The .npy file for one output of a single call
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of, group = "output_files")]
     pub(crate) output: Vec<(String, PathBuf)>,
 
@@ -448,34 +450,36 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// The number of steps [default: 256, 1000 for integers, or as many as the files hold]
+    /// The number of steps [default: 256; with integers 1000; with files all recorded steps]
+    ///
+    /// A step is one call of step.
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) steps: Option<usize>,
 
-    /// The largest magnitudes of the random inputs and of the first state
+    /// The largest magnitudes of the random inputs and of the initial state
     #[arg(long, value_name = "X[,H]", value_parser = range, default_value = "1,1", allow_negative_numbers = true)]
     pub(crate) range: Range,
 
-    /// The folder of r<k>_in<i>.npy or r<k>_NAME.npy; or the file of the only input
+    /// A folder with input i of call k as r<k>_in<i>.npy; or the file of the only input
     ///
-    /// Recorded outputs in the folder, r<k>_out<j>.npy or r<k>_NAME.npy, are compared. States without a file
-    /// start at zero.
+    /// Files are named as for cellc run. Recorded outputs in the folder, r<k>_out<j>.npy or r<k>_NAME.npy, are
+    /// compared with generated code. States without a file start at zero.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["seed", "range", "input"])]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// The file of one input: of one call, or of all steps if their number is open
+    /// NAME's values for one call; for a whole sequence if the number of steps is open
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of, conflicts_with_all = ["seed", "range"])]
     pub(crate) input: Vec<(String, PathBuf)>,
 
-    /// The .npy file of an output that was recorded with the inputs
+    /// The .npy file of a recorded output
     #[arg(long, value_name = "NAME=FILE", value_parser = file_of)]
     pub(crate) output: Vec<(String, PathBuf)>,
 
-    /// Count values on different sides of this number in the recording and the generated code
+    /// Count values on different sides of X in the recording and in generated code
     #[arg(long, value_name = "X", value_parser = number, allow_hyphen_values = true)]
     pub(crate) threshold: Option<f64>,
 
-    /// Exit with 1 if an output is further than this from the reference or the recording
+    /// Exit with 1 if an output is further than X from the reference or the recording
     #[arg(long, value_name = "X", value_parser = limit, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
 
@@ -495,17 +499,17 @@ pub(crate) struct InspectArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
 
-    /// The instruction set whose kernels to show [default: the best of the target]
+    /// The instruction set of the kernels to show [default: the best of the target]
     #[arg(long, value_name = "NAME", value_parser = isa_names(), hide_possible_values = true)]
     pub(crate) isa: Option<String>,
 
-    /// Print the least time of a step at this clock: 80MHz
+    /// Print the least time of a step at this clock, for example 80MHz
     ///
-    /// For targets whose instructions are known. Wait states of the flash are not modelled.
+    /// Only for targets with an instruction estimate. Wait states of the flash are not modelled.
     #[arg(long, value_name = "HERTZ", value_parser = clock)]
     pub(crate) clock: Option<f64>,
 
-    /// Draw the graph as compiled; - writes to standard output instead of the table
+    /// Draw the compiled graph; - writes to standard output instead of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
@@ -602,7 +606,7 @@ impl ValueEnum for PrecisionArgument {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             Self::One(precision) => precision.to_possible_value(),
-            Self::All => Some(PossibleValue::new("all").help("f32 and the integers in turn, with cellc check")),
+            Self::All => Some(PossibleValue::new("all").help("f32, int16, int8x16 and int8 in turn, with cellc check")),
         }
     }
 }
@@ -962,7 +966,7 @@ impl InspectArguments {
 fn target_help() -> String {
     let names = arch::TARGETS.map(|arch| arch.name).join(", ");
     format!(
-        "The machine: it decides the instruction sets of the file and the sizes of its loops\n\nOne of {names}. any is one file for all machines."
+        "The machine to compile for; decides instruction sets and loop sizes\n\nOne of {names}. any: one file for all machines, compiled by gcc, clang or rustc; portable: plain C11 for any compiler."
     )
 }
 

@@ -1,4 +1,4 @@
-//! What is said of a file of PyTorch's weights on the command line.
+//! Options that describe a file of PyTorch weights.
 
 use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
@@ -6,29 +6,29 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use crate::diagnostic::Wording;
 use crate::front::keys::{Key, KeyValue, Keys, Takes};
 
-/// What `--help` has above them.
+/// The heading of the options in `--help`.
 pub(super) const HEADING: &str =
-    "Options for PyTorch's weights (.safetensors); the file's metadata can contain the same";
+    "Options for PyTorch's weights (.safetensors), also valid as keys of the file's metadata";
 
-/// The keys that such files take and models do not: what stands for the value, and the help.
+/// The keys for files of weights, which models do not take: each with the placeholder of its value, and its help.
 #[rustfmt::skip]
 const OPTIONS: [(Key, &str, &str); 13] = [
     (Key::Cell, "CELL", "The kind of cell: rnn, gru or lstm"),
     (Key::Prefix, "MODULE", "The name of the recurrent module: rec for rec.weight_ih_l0"),
-    (Key::Head, "MODULE", "The name of a dense layer (torch.nn.Linear) behind the last recurrent one: fc for fc.weight"),
+    (Key::Head, "MODULE", "The name of a dense layer (torch.nn.Linear) after the last recurrent layer: fc for fc.weight"),
     (Key::HeadActivation, "NAME", "The activation of the dense layer: sigmoid, leaky_relu(0.1), ..."),
     (Key::Skip, "BOOL", "Add the input to the output, as amplifier models do; both must have the same size"),
     (Key::Layers, "N", "The number of layers [default: as many as the file has]"),
-    (Key::HiddenSize, "N", "The number of units; compared with the file"),
-    (Key::InputSize, "N", "The number of inputs; compared with the file"),
-    (Key::Steps, "N", "The number of steps of a call [default: one step, without an axis for it]"),
+    (Key::HiddenSize, "N", "The number of units; must match the file"),
+    (Key::InputSize, "N", "The number of inputs; must match the file"),
+    (Key::Steps, "N", "The number of time steps per call [default: 1, without a time axis]"),
     (Key::Direction, "WAY", "The direction of a sequence: forward, reverse or bidirectional [default: forward]"),
     (Key::Clip, "BOUND", "The bound on every sum before an activation [default: none]"),
-    (Key::LinearBeforeReset, "BOOL", "Whether a GRU applies the reset gate after the matrix product, as PyTorch does [default: true]"),
+    (Key::LinearBeforeReset, "BOOL", "Apply a GRU's reset gate after the matrix product, as PyTorch does [default: true]"),
     (Key::GateOrder, "LETTERS", "The order of the gates in the file [default: PyTorch's, ifco for LSTM and rzn for GRU]"),
 ];
 
-/// The keys that are given as options.
+/// The keys given as options.
 #[derive(Debug)]
 pub(crate) struct WeightsFileArguments(pub(super) Keys);
 
@@ -66,7 +66,7 @@ impl FromArgMatches for WeightsFileArguments {
     }
 }
 
-/// What the command calls a key.
+/// The command's name for a key.
 pub(super) fn option(key: Key) -> String {
     key.worded(Wording::default())
 }
@@ -76,7 +76,7 @@ fn of(key: Key) -> ValueParser {
     clap::builder::StringValueParser::new()
         .try_map(move |text| {
             KeyValue::parse(key, &text).map_err(|valid| match key {
-                // a sentence of its own
+                // `valid` is a complete sentence
                 Key::Activations | Key::HeadActivation => valid,
                 _ => format!("{valid} is needed"),
             })

@@ -108,7 +108,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     }
     for state in &interface.states {
         let (input, output) = (&interface.inputs[state.input].name, &interface.outputs[state.output].name);
-        lines.push(format!("State: {input} becomes {output}."));
+        lines.push(format!("State: {input}. Its next value is the output {output}."));
     }
     for parameter in model.parameters.iter().filter(|p| p.element.is_float() && p.element != ElementType::F32) {
         let name = parameter.names.first().map_or("", String::as_str);

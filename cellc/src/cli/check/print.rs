@@ -113,8 +113,8 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     text += &line("largest error", table.error);
     match table.useless() {
         None => {
-            text += &line("bound there", table.bound);
-            text += &plain("largest share of a bound", format!("{:.1} %", 100.0 * table.share));
+            text += &line("bound of the same value", table.bound);
+            text += &plain("largest error / bound", format!("{:.1} %", 100.0 * table.share));
             if table.unbounded > 0 {
                 text += &plain("values without a finite bound", table.unbounded.to_string());
             }
@@ -128,7 +128,7 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
             table.broken
         );
     }
-    text += if checked.keeps() { "  all steps, from its own state\n" } else { "  all steps\n" };
+    text += if checked.keeps() { "  all steps, from the code's state\n" } else { "  all steps\n" };
     if checked.keeps() {
         text += &line("largest error", table.own_state.error);
     }
@@ -224,7 +224,7 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
     for (i, field) in fields.iter().enumerate() {
         let largest = first.tables[i].largest();
         text += &format!("\n{} {:?}, values up to {largest:.3e}; errors of all steps", field.name, field.shape);
-        text += if first.keeps() { ", each from its own state\n" } else { "\n" };
+        text += if first.keeps() { ", from the code's state\n" } else { "\n" };
         let recorded = first.tables[i].recording.is_some();
         let mut head = vec!["precision", "largest error", "rms", "SNR"];
         if recorded {

@@ -134,7 +134,7 @@ fn kernels(report: &Report) -> String {
     columns(&rows, [false, false, true, true, true, true, true, true, false])
 }
 
-/// What layers would cost in each arithmetic, and which suits the target.
+/// Costs of the layers in each arithmetic, and the best arithmetics for the target.
 fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     let Arithmetics { names, machine, rows, totals, fastest, smallest, .. } = arithmetics;
     let what = if arithmetics.in_instructions { "instructions" } else { "cycles" };
@@ -157,18 +157,18 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     if rows.len() > 1 {
         lines.push(row("all".to_owned(), totals, *fastest));
     }
-    let mut text = format!("In each precision (--precision) on {machine}, {what} being an estimate:\n");
+    let mut text = format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
     text += &match fastest == smallest {
-        true => format!("{} is the fastest there, and the smallest.\n", names[*fastest]),
-        false => format!("{} is the fastest there, {} the smallest.\n", names[*fastest], names[*smallest]),
+        true => format!("{} is the fastest on {machine}, and the smallest.\n", names[*fastest]),
+        false => format!("{} is the fastest on {machine}, {} the smallest.\n", names[*fastest], names[*smallest]),
     };
     for (at, other) in &arithmetics.same {
-        text += &format!("{} and {} give the same results there.\n", names[*at], names[*other]);
+        text += &format!("{} and {} give the same results.\n", names[*at], names[*other]);
     }
     for (at, other) in &arithmetics.without_gain {
         let (name, other) = (names[*at], names[*other]);
-        text += &format!("{name} gains nothing there: {other} is more exact, as small and as fast.\n");
+        text += &format!("{other} is as small and as fast as {name}, and more exact.\n");
     }
     text
 }
@@ -199,7 +199,7 @@ fn totals(report: &Report) -> Vec<String> {
     lines
 }
 
-/// What a step costs on the target.
+/// The costs of a step on the target.
 fn on_target(cost: &TargetCost) -> Vec<String> {
     let about = if cost.measured_by.is_some() { "" } else { "about " };
     let part = |bytes: Option<u64>, what: &str| match bytes {
