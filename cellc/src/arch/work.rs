@@ -1,39 +1,40 @@
-//! What code does that takes instructions, and how many it takes for each: what an estimate multiplies.
+//! Kinds of work, and instructions for each kind: the factors of an estimate.
 
-/// What code does.
+/// A kind of work in generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// A call of a step, with all that is around its kernels.
+    /// A call of a step, including the code around its kernels.
     Step,
     /// A call of a kernel.
     Kernel,
-    /// An element of state that a step keeps by copying it.
+    /// An element of state copied at the end of a step.
     Kept,
-    /// A loop that begins.
+    /// The start of a loop.
     Loop,
     /// An iteration of a loop.
     Iteration,
-    /// A window that an iteration moves on.
+    /// The advance of a window in an iteration.
     Window,
-    /// One that overlaps the window of the iteration before, as those of taps do, in loops so deep that registers are short.
+    /// The advance of a window that overlaps the previous window, as taps of convolutions do: deep
+    /// loops spill registers.
     Overlap,
-    /// A choice between two blocks.
+    /// A branch between two blocks.
     Branch,
-    /// An instruction that loads vectors of f32, as many neighbours as the instruction set has it.
+    /// A load of one or more neighbouring f32 vectors by one instruction.
     Load,
-    /// A vector of binary16 that is loaded.
+    /// A load of a binary16 vector.
     LoadHalf,
-    /// A vector of bytes that is loaded.
+    /// A load of a vector of bytes.
     LoadByte,
-    /// A vector of pairs of bytes that is loaded.
+    /// A load of a vector of byte pairs.
     LoadBytePairs,
-    /// An element that is loaded to every lane, from f32.
+    /// A broadcast of an f32 element from memory.
     Splat,
-    /// An integer that is loaded: a length, a place of a table.
+    /// A load of an integer: a length or an index.
     Length,
-    /// A vector that is stored.
+    /// A store of a vector.
     Store,
-    /// A constant among operands.
+    /// A constant operand.
     Constant,
     /// A fused multiply-add of vectors.
     MultiplyAdd,
@@ -41,34 +42,36 @@ pub enum Work {
     Add,
     /// A product of vectors.
     Multiply,
-    /// The products of vectors of pairs of integers, added to a vector.
+    /// A dot product of integer pairs, added to a vector.
     DotPairs,
-    /// The same where an instruction multiplies by one lane, or adds the products of all lanes: then with what loads them.
+    /// `DotPairs` with one lane as the second factor; or with the sum across lanes, including the
+    /// loads.
     DotPairsOfOne,
-    /// `DotPairs` of fours of bytes; where elements have 16 bits, of two of them. Where all lanes are added, with what loads them.
+    /// A dot product of four bytes, or of two if elements have 16 bits. Sums across lanes include
+    /// the loads.
     DotQuads,
-    /// A quotient of vectors.
+    /// A division of vectors.
     Divide,
-    /// A comparison of vectors, and what it selects.
+    /// A comparison of vectors with a selection.
     Select,
-    /// What is subnormal becomes 0.
+    /// A flush of small numbers to zero.
     Flush,
-    /// An operation on bits, vector by vector.
+    /// A bitwise operation on vectors.
     Bits,
-    /// A vector of integers that become f32.
+    /// A conversion of an integer vector to f32.
     Convert,
-    /// A function of a vector, its operations apart: where functions are called, a call.
+    /// A call of a function, without the work inside.
     Call,
-    /// A line of elements that is copied.
+    /// A copied line of elements.
     Line,
-    /// An element that is copied among its neighbours.
+    /// An element copied with its neighbours.
     Neighbour,
-    /// An element that is copied on its own.
+    /// An element copied alone.
     Element,
 }
 
 impl Work {
-    /// All, in order.
+    /// All kinds, in order.
     pub const ALL: [Self; 31] = [
         Self::Step,
         Self::Kernel,
@@ -104,29 +107,30 @@ impl Work {
     ];
 }
 
-/// How many instructions each kind of work takes on an architecture, by gcc 12 or clang 19 with `-O2`: fitted to what an emulator counts for the
-/// models of the corpus.
+/// Instructions per kind of work on an architecture, for gcc 12 or clang 19 with `-O2`, fitted to
+/// counts of an emulator for the models of the corpus.
 #[derive(Clone, Copy, Debug)]
 pub struct Instructions {
-    /// What takes any.
+    /// Instructions for one unit of each kind. Missing kinds take none.
     pub each: &'static [(Work, f64)],
     /// The compiler.
     pub compiler: &'static str,
-    /// How many a call of the compiler's library takes in the code where it computes floats; 0 where instructions do.
+    /// Instructions in the code for a call of the compiler's float library; 0 on targets with an
+    /// FPU.
     pub routine: f64,
-    /// Bytes of an instruction, about.
+    /// Estimated bytes per instruction.
     pub bytes: f64,
-    /// Bytes that the frames of a step take beside arrays and the registers that they save, about.
+    /// Estimated bytes of the frames of a step, without arrays and callee-saved registers.
     pub frames: u64,
 }
 
 impl Instructions {
-    /// Of one piece of that work.
+    /// Instructions executed for one unit of `work`.
     pub fn of(&self, work: Work) -> f64 {
         self.each.iter().find(|(known, _)| *known == work).map_or(0.0, |(_, count)| *count)
     }
 
-    /// How many stand in the code for one piece of that work.
+    /// Instructions in the code for one unit of `work`.
     pub fn written(&self, work: Work) -> f64 {
         let is_of_floats = matches!(
             work,

@@ -1,9 +1,9 @@
-//! The analysis at one input: what is exact goes beside what is known of the computed values.
+//! Error analysis at one input: carries each exact value together with a range and an error of the
+//! computed value.
 //!
-//! So ranges are no wider than errors: activations pass errors on with the slope where the value
-//! is, quotients have one divisor. Where a model decides, by a comparison, a rounding or the best
-//! of some elements, the exact values say what is right, and the errors whether
-//! generated code may decide otherwise. Where it may, the bound covers both.
+//! Ranges are then as narrow as the errors: an activation scales an error by its local slope, and a
+//! divisor is nearly one number. At comparisons, roundings and TopK, exact values give the right
+//! decision. If errors may change the decision, the bound covers both decisions.
 
 use super::ErrorAnalysis;
 use super::value::Value;
@@ -11,10 +11,10 @@ use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Row, State, St
 use crate::model::{PointwiseFunction, TopK, ValidCell};
 use crate::reference::{self, FLOAT64, order, place_of};
 
-/// What errors of float64 are small against.
+/// Relative allowance for rounding errors of this float64 analysis.
 const MARGIN: f64 = 1e-9;
 
-/// An exact value, and what is known of the computed one.
+/// An exact value, with a range and an error of the computed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AtPoint {
     exact: f64,
@@ -22,7 +22,7 @@ pub(super) struct AtPoint {
 }
 
 impl AtPoint {
-    /// What is known of the computed value is no more than that it is near the exact one.
+    /// Narrows the range of `value` to `exact` ± its error.
     fn new(exact: f64, value: Value) -> Self {
         let around = value.error() * (1.0 + MARGIN) + exact.abs() * 1e-12;
         if !value.is_bounded() || !around.is_finite() {
@@ -32,27 +32,27 @@ impl AtPoint {
         Self { exact, value: if low <= high { Value::new(low, high, value.error()) } else { value } }
     }
 
-    /// Whether this and another, once computed, stand in the same order as before.
+    /// True if rounding errors cannot change the order of the two values.
     fn is_apart(self, other: Self) -> bool {
         let errors = self.value.error() + other.value.error();
         let all_exact = self.value.is_exact() && other.value.is_exact();
         all_exact || (self.exact - other.exact).abs() > errors * (1.0 + MARGIN) + MARGIN * self.exact.abs()
     }
 
-    /// 0 or 1, by a comparison with a right result.
+    /// Result of a comparison: `right` if certain, else 0 or 1.
     fn decided(right: f64, certain: bool) -> Value {
         if certain { Value::exactly(right) } else { Value::new(0.0, 1.0, 1.0) }
     }
 }
 
-/// A sum of products that no order of summation rounds: of whole numbers that f32 holds.
+/// True if all products are integers and their sum is exact in f32, in any order.
 fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
     const EXACT: f64 = 16_777_216.0;
     let mut most = 0.0;
     for (a, b) in terms {
         let product = a * b;
         most += product.abs();
-        // NaN is none
+        // NaN is no integer
         if product.fract() != 0.0 || a.fract() != 0.0 || most.is_nan() || most > EXACT {
             return false;
         }
@@ -60,20 +60,22 @@ fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
     true
 }
 
+/// Arithmetic on [`AtPoint`]: float64 for the exact values, the error analysis for the ranges.
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 
-/// The two parts of values.
+/// Splits into exact values and ranges.
 fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
     values.iter().map(|v| (v.exact, v.value)).unzip()
 }
 
+/// Joins exact values and ranges.
 fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
     exact.into_iter().zip(values).map(|(exact, value)| AtPoint::new(exact, value)).collect()
 }
 
 impl Arithmetic for AtOneInput {
     type Value = AtPoint;
-    /// For the exact values, and for what is known of them.
+    /// Row for the exact values, and row for the ranges.
     type Row<'r> = (reference::Encoded<'r>, super::Encoded<'r>);
 
     fn given(&self, number: f64) -> AtPoint {
@@ -96,7 +98,7 @@ impl Arithmetic for AtOneInput {
         value.value.is_exact().then_some(value.exact)
     }
 
-    /// Nothing is said of a sequence whose length may be one or another.
+    /// No bound if the sequence length is unknown (NaN).
     fn sequence(
         &self,
         cell: &ValidCell,
@@ -123,7 +125,7 @@ impl Arithmetic for AtOneInput {
 
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
         let (exact, known) = apart(channel);
-        // the exact values stay as they are
+        // only the ranges are rounded
         Some(together(exact, self.0.rounded(operation, taps, &known)?))
     }
 
@@ -159,7 +161,7 @@ impl Arithmetic for AtOneInput {
         let is_bounded = known.iter().all(|v| v.is_bounded());
         let value = match (function, operands) {
             (P::Less | P::LessEqual | P::Equal, &[a, b]) if is_bounded => AtPoint::decided(right, a.is_apart(b)),
-            // what f32 holds is not rounded
+            // results that f32 represents are not rounded
             (P::Add | P::Subtract | P::Multiply | P::Divide, &[a, b])
                 if a.value.is_exact() && b.value.is_exact() && f64::from(right as f32) == right =>
             {

@@ -1,30 +1,33 @@
-//! How far one step of generated code can be from the exact result: worst-case rounding analysis.
+//! Worst-case rounding analysis of one step of generated code.
 //!
-//! With `u = 2^-24` every f32 operation gives the exact result times `1 + d`, `|d| <= u`, plus at most `2^-150` where it
-//! can underflow (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2 and 3). For every value of the
-//! computation a value is carried: a range that holds the exact and the computed value, and a number that their
-//! difference does not exceed.
+//! With `u = 2^-24` every f32 operation returns the exact result times `1 + d`, `|d| <= u`, plus at
+//! most `2^-150` on underflow (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2
+//! and 3). The analysis carries a [`Value`] for every value of the computation: a range of the
+//! exact and the computed value, and a bound of their difference.
 //!
-//! * A pre-activation sum is `(sum of W x + sum of R h) + b`, each of the two sums formed in order, perhaps dealt out to
-//!   chains that are added up: term k of K goes through at most K - k roundings there, `JOINS` more where parts meet, and
-//!   one more where multiply-add is split. After n roundings a term is off by at most `((1+u)^n - 1)` times its magnitude.
-//!   The same holds for other products of matrices.
-//! * Clipping adds nothing. An activation passes on its argument's error times its largest slope and adds its own,
-//!   `activation::error`.
-//! * A GRU ends in `z h + (1 - z) n`: three roundings, four where split. An LSTM in `c' = f c + i
-//! g` and `o h(c')`. A sigmoid that passes all
-//!   is flat: what it lets pass and its own error are not both at their largest ([`Gate`]).
-//! * What is computed element by element rounds once. There is no bound for a quotient whose divisor may be 0.
-//! * Softmax: `v - max v` is the same for all, so the exact result depends on differences only: it changes by at most a
-//!   factor `exp(e_i + max e)` where the inputs change by `e`. The arithmetic adds relative errors only: those of the
-//!   argument of exp, of exp, of the sum in order, of the quotient.
+//! * A pre-activation sum is `(sum of W x + sum of R h) + b`. Both sums are formed in order,
+//!   perhaps in several chains. Term k of K goes through at most K - k roundings in its chain,
+//!   `JOINS` more in the additions of chains, sums and bias, and one more if multiply-add is split.
+//!   After n roundings the error of a term is at most `((1+u)^n - 1)` times its magnitude. Other
+//!   matrix products are bounded alike.
+//! * Clipping adds no error. An activation multiplies its argument's error by its largest slope and
+//!   adds `activation::error`.
+//! * A GRU ends with `z h + (1 - z) n`: three roundings, four if split. An LSTM ends with
+//!   `c' = f c + i g` and `o h(c')`. A sigmoid near 1 is flat: its value and its error are not both
+//!   at their maximum ([`Gate`]).
+//! * Pointwise operations round once. A quotient has no bound if the divisor may be 0.
+//! * Softmax depends only on the differences `v_i - max v`. If the inputs change by `e`, the exact
+//!   result changes by at most a factor `exp(e_i + max e)`. The arithmetic adds relative errors of
+//!   the argument of exp, of exp, of the sum in order, and of the quotient.
 //!
-//! Time and loops are gone through, with what is known of one step as the input of the next: over many steps a bound grows,
-//! until it is that of the range, or there is none.
+//! The analysis runs through time and loops: ranges and errors after one iteration are the input of
+//! the next. Over many iterations the bound grows up to the width of the range, or becomes
+//! infinite.
 //!
-//! The weights of the model are f32; a f64 tensor counts as rounded. Where matrices are stored in another format, kernels compute
-//! with `w~` (times the scale of its row, one rounding more), which adds `|w - w~| |x|` to each sum. Every step's inputs
-//! count as exact: nothing is said about many calls.
+//! Weights of the model are f32; f64 tensors count as rounded. For matrices in another format,
+//! kernels compute with `w~` (and round once more for the scale of the row), so each sum gains an
+//! error of `|w - w~| |x|`. The inputs of a step count as exact: the bound does not cover several
+//! calls.
 
 mod at_point;
 mod softmax;
@@ -48,7 +51,7 @@ use at_point::AtOneInput;
 pub use stated::{Seen, Useless};
 use value::{Gate, Value};
 
-/// Additions in which the parts of a sum meet: two chains, the terms of x with those of h, both with the bias.
+/// Additions that join partial sums: two chains, the x terms with the h terms, both with the bias.
 const JOINS: usize = 3;
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.
@@ -57,44 +60,45 @@ const U: f64 = 1.0 / 16_777_216.0;
 /// The largest absolute error of a rounding that underflows.
 const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 
-/// For the roundings of this analysis and of the reference, both in f64.
+/// Factor for rounding errors of this analysis and of the reference, both in f64.
 const MARGIN: f64 = 1.0 + 1e-9;
 
-/// What generated code does to the numbers beside rounding them.
+/// The arithmetic of generated code, as far as it affects errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Whether a multiply-add rounds once.
+    /// True if multiply-add rounds once.
     pub fused: bool,
-    /// How far activations may be from their exact values.
+    /// The accuracy of activation functions.
     pub accuracy: Accuracy,
-    /// Below which magnitude inputs, states and outputs become 0, unless denormals are kept.
+    /// Magnitude below which inputs, states and outputs are flushed to zero. `None`: subnormal
+    /// numbers are kept.
     pub flush_below: Option<f32>,
     /// The precision of matrices.
     pub products: Products,
 }
 
 impl Profile {
-    /// What the options say, on an instruction set that fuses or does not.
+    /// The profile of an instruction set with or without fused multiply-add.
     pub fn new(fused: bool, options: &Options) -> Self {
         let products = options.products();
         Self { fused, accuracy: options.accuracy, flush_below: plan::flush_below(options), products }
     }
 }
 
-/// For every element of every result, and of what every variable becomes, what the difference between generated code and
-/// the exact result does not exceed; infinite where an intermediate value may overflow.
+/// Bounds of the error of generated code at one input, for every element of every result and of
+/// every variable's next value. Infinite if an intermediate value may overflow.
 ///
-/// `values` and `variables` hold every element of every parameter, weights too, and of every
-/// variable.
+/// `values` holds all elements of each parameter, including weights; `variables` of each variable.
 ///
 /// # Panics
-/// If there are not as many parameters or variables, or elements of one, as the model has.
+/// If the number of parameters, variables or elements differs from the model's.
 pub fn bound(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: false };
     map(evaluate(&AtOneInput(analysis), model, values, variables), |v| error(&v.value))
 }
 
-/// What [`over_range`] takes, in products that it looks at; an element of any other operation takes as long as many of them.
+/// Estimated time of [`over_range`], in multiply-adds. An element of other operations counts as
+/// `ELEMENT` multiply-adds.
 pub fn work(model: &ValidModel) -> usize {
     const ELEMENT: usize = 256;
     fn of(model: &ValidModel, nodes: &[ValidNode]) -> usize {
@@ -110,7 +114,7 @@ pub fn work(model: &ValidModel) -> usize {
             ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
             ValidOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
             ValidOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),
-            // over a range, every row may be meant
+            // over a range, the index may select any row
             ValidOp::Lookup(lookup) => model.len(lookup.table),
             ValidOp::Integers(integers) => model.len(Source::Value(integers.out)),
             ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {
@@ -123,21 +127,20 @@ pub fn work(model: &ValidModel) -> usize {
     of(model, &model.nodes)
 }
 
-/// What holds for an output whatever the input.
+/// A claim about an output for all inputs in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
-    /// What the difference between generated code and the exact result does not exceed; infinite
-    /// where there is no bound.
+    /// Bound of the difference between generated code and the exact result. Infinite: no bound.
     pub error: f64,
-    /// No exact or computed value is below.
+    /// Lower limit of exact and computed values.
     pub low: f64,
-    /// No exact or computed value is above.
+    /// Upper limit of exact and computed values.
     pub high: f64,
 }
 
-/// For every result, the bound for all inputs with `|v| <= h` in every variable and every parameter that is a state or a
-/// cell's h or c, `|v| <= x` in every other one, and any sequence lengths; infinite where there is none, and where weights
-/// are parameters.
+/// Claims about every result for all inputs in a range: `|v| <= h` for variables, states and the
+/// initial h and c of cells, `|v| <= x` for all other parameters, and any sequence lengths. The
+/// errors are infinite if weights are parameters.
 pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
     let nothing = Claim { error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
     if model.parameters.iter().any(|p| p.weight) {
@@ -156,19 +159,20 @@ pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<
     claims.results.iter().map(|claims| claims.iter().fold(none, widest)).collect()
 }
 
-/// What is known of every output where parameters and variables do not exceed these magnitudes, and
-/// lengths are any.
+/// Range and error of every output if parameters and variables have at most the given magnitudes,
+/// for any sequence lengths.
 fn up_to(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<Value> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: true };
     evaluate(&analysis, model, values, variables)
 }
 
-/// True if a model has a state, as a parameter or as a variable.
+/// True if a parameter or a variable of the model holds a state.
 pub fn has_states(model: &ValidModel) -> bool {
     !states(model).is_empty() || !model.variables.is_empty()
 }
 
-/// The parameters that hold states: of the model, or what a cell's h or c is at first, or has as a part.
+/// The parameters with states: states of the model, and parameters with the initial h or c of a
+/// cell.
 pub fn states(model: &ValidModel) -> Vec<usize> {
     let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
     for cell in model.cells() {
@@ -177,7 +181,7 @@ pub fn states(model: &ValidModel) -> Vec<usize> {
     states
 }
 
-/// The parameter that a state is, or is a part of.
+/// The parameter that contains a state.
 fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
     while let Source::Value(value) = state {
         let before = |op: &ValidOp| match op {
@@ -198,16 +202,16 @@ fn error(value: &Value) -> f64 {
     (value.error() * MARGIN).min(value.high() - value.low())
 }
 
-/// The same outcome, of other values.
+/// Converts every value of an outcome.
 fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
     let all = |all: Vec<Vec<V>>| -> Vec<Vec<T>> { all.iter().map(|values| values.iter().map(&to).collect()).collect() };
     Outcome { results: all(outcome.results), variables: all(outcome.variables) }
 }
 
-/// What is known of values, in place of values.
+/// Arithmetic on [`Value`]: ranges and errors instead of numbers.
 struct ErrorAnalysis {
     profile: Profile,
-    /// Whether sequence lengths that are parameters may be any.
+    /// True if run-time sequence lengths may have any value.
     any_length: bool,
 }
 
@@ -247,7 +251,7 @@ impl Arithmetic for ErrorAnalysis {
         State { h: flushed(h), c: flushed(c) }
     }
 
-    /// As it is defined, but that the length may be any.
+    /// The definition of a sequence, extended to unknown lengths.
     fn sequence(
         &self,
         cell: &ValidCell,
@@ -263,12 +267,12 @@ impl Arithmetic for ErrorAnalysis {
         let nothing = State { h: vec![zero; row.initial.h.len()], c: vec![zero; row.initial.c.len()] };
         let mut y = vec![nothing.h.clone(); steps];
         let mut state = row.initial.clone();
-        // what the last state may be: of any step run, or zero
+        // range of the last state: of any step, or zero
         let mut last = nothing.clone();
         for k in 0..length {
             let t = if row.reverse { length - 1 - k } else { k };
             if any && row.reverse {
-                // a row that is as long as this starts here
+                // the first step of a row of this length
                 state = either(&state, &row.initial);
             }
             state = self.step(cell, weights, row.step(t, &state));
@@ -289,7 +293,7 @@ impl Arithmetic for ErrorAnalysis {
     fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
         let range = self.profile.products.of(operation.0).of_windows().largest(taps)?;
         let own = self.profile.products.own_of(operation, Vector::X, taps);
-        // one that is no number makes the scale none
+        // a NaN in the channel makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
             false => f64::INFINITY,
@@ -322,7 +326,7 @@ impl Arithmetic for ErrorAnalysis {
         let Some((stored, errors)) = stored else {
             return Value::terms(weights.map(Value::exactly).zip(values.iter().copied()), most);
         };
-        // what is stored, then how far that is from the model
+        // the sum over stored weights, then the error of the stored weights
         let numbers = stored.values.iter().map(|w| Value::exactly(f64::from(*w)));
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
@@ -362,7 +366,7 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    /// Any of the column, as nothing is known of the number but whether it is exact.
+    /// The range of the whole column: the index is unknown, except whether it is exact.
     fn lookup(&self, (rows, at): Column<'_, Value>, number: &Value) -> Value {
         let any = (1..rows).fold(at(0), |any, row| any.either(at(row)));
         match number.is_exact() {
@@ -371,7 +375,7 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    /// The k-th best of computed values is no farther from the k-th best of the exact ones than the farthest value is.
+    /// The errors of sorted values do not exceed the largest error of the unsorted values.
     fn best(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
         let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
         let last = (row.len() - 1) as f64;
@@ -384,20 +388,20 @@ impl Arithmetic for ErrorAnalysis {
     }
 }
 
-/// A row of a matrix.
+/// A row of a matrix as generated code stores it.
 struct Encoded<'r> {
     row: MatrixRow<'r>,
-    /// Its numbers, and how far each is from the weight that it stands for; `None`: it is f32.
+    /// Stored weights, each with its error. `None`: the weights are f32.
     stored: Option<(Stored, Vec<f64>)>,
-    /// Integers times a scale that the row's vector consists of, in a quantised model.
+    /// The model's own quantisation of the vector that the row multiplies.
     own: Option<Multiples>,
-    /// Up to what whole number its vectors become integers, if they do.
+    /// Largest integer of the rounded vector. `None`: the vector stays f32.
     range: Option<u16>,
 }
 
 impl Encoded<'_> {
-    /// How far a sum over values that become whole numbers up to a range, or are such numbers times a scale already, may be from that over the values. Infinite where the sum of whole
-    /// numbers times the row's scale may overflow, whatever the scale of the values is.
+    /// Error of a sum if `values` are rounded to integers up to `range`, or are already integers
+    /// times a scale. Infinite if the sum of integers times the row's scale may overflow.
     fn in_integers(&self, stored: &Stored, range: u16, values: &[Value]) -> f64 {
         let scale = f64::from(stored.scale.unwrap_or(1.0));
         let magnitudes = scale * stored.values.iter().map(|w| f64::from(w.abs())).sum::<f64>();
@@ -410,17 +414,19 @@ impl Encoded<'_> {
             None if is_of_rounded => values.iter().map(|v| v.error()).fold(0.0, f64::max),
             None => rounding(values, range),
         };
-        // a rounded value is off by half of its scale at least; the product with the row's scale may underflow
+        // the error of a rounded value is at least half of the scale; the product with the row's
+        // scale may underflow
         let of_values = self.own.map_or(2.0 * each, |x| f64::from(x.scale));
         let rounded = if is_of_rounded { 0.0 } else { magnitudes * each };
         rounded + of_values * UNDERFLOW
     }
 }
 
-/// How far each of some values may be from what it is rounded to.
+/// Error of each value from rounding to integers up to `range` times one scale.
 ///
-/// With `m` their largest magnitude, `inv = range / m` and `s = m / range`, each is `s` times `v inv` rounded to a whole number: off by half of
-/// `s`, and by four roundings of the whole. `inv` may underflow.
+/// With the largest magnitude `m`, `inv = range / m` and `s = m / range`, a rounded value is `s`
+/// times the integer nearest to `v inv`. The error is half of `s`, plus four roundings of the
+/// result. `inv` may underflow.
 fn rounding(values: &[Value], range: u16) -> f64 {
     let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
     most * ((0.5 + most * UNDERFLOW) / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U)
@@ -432,19 +438,19 @@ impl ErrorAnalysis {
     }
 }
 
-/// What is known of a state that is one of two.
+/// The union of the ranges of two states.
 fn either(a: &State<Value>, b: &State<Value>) -> State<Value> {
     let each = |a: &[Value], b: &[Value]| a.iter().zip(b).map(|(a, b)| a.either(*b)).collect();
     State { h: each(&a.h, &b.h), c: each(&a.c, &b.c) }
 }
 
-/// `gate v + sum`, rounded once where that is fused.
+/// `gate v + sum`, rounded once if fused.
 fn gated_sum(gate: Gate, v: Value, sum: Value, fused: bool) -> Value {
     let product = v.gated(gate);
     if fused { product.plus(sum).rounded() } else { product.rounded().add(sum) }
 }
 
-/// The cells, one row of one step at a time.
+/// One step of a cell, for one row of a batch.
 struct Gates<'a> {
     analysis: &'a ErrorAnalysis,
     cell: &'a ValidCell,
@@ -506,7 +512,7 @@ impl Gates<'_> {
         (h, c)
     }
 
-    /// For every unit.
+    /// `element` for every unit.
     fn units(&self, element: impl Fn(usize) -> Value) -> Vec<Value> {
         (0..self.cell.hidden_size).map(element).collect()
     }
@@ -516,7 +522,7 @@ impl Gates<'_> {
         self.activate(k, self.sum(gate, j, v))
     }
 
-    /// The k-th activation of the cell, of a sum that is clipped first where the cell clips.
+    /// The k-th activation of the cell, applied to the clipped sum.
     fn activate(&self, k: usize, sum: Value) -> Gate {
         let sum = self.cell.clip.map_or(sum, |clip| sum.clipped(f64::from(clip)));
         Gate::activated(sum, self.cell.activations[k], &self.analysis.profile)
@@ -534,12 +540,12 @@ impl Gates<'_> {
         self.terms(self.weights.r(gate, j), v)
     }
 
-    /// The terms of one row of a matrix, once they have become part of a sum.
+    /// The terms of one matrix row, including all later roundings of the sum.
     fn terms(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
         self.analysis.row(&self.analysis.encoded(row), values)
     }
 
-    /// A bias, once it has become part of a sum, which is rounded.
+    /// A bias, including the rounding of its addition.
     fn b(&self, part: usize, j: usize) -> Value {
         let terms = self.weights.b(part, j).map(Value::exactly);
         let b = terms.reduce(Value::add).unwrap_or_else(|| Value::exactly(0.0));

@@ -5,7 +5,8 @@ use super::{Profile, U, UNDERFLOW};
 use crate::activation;
 use crate::model::Activation;
 
-/// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s = e_0 + e_1 + ..` in this order.
+/// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s = e_0 + e_1 +
+/// ..` in this order.
 pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Value> {
     let nothing = Value::within(f64::INFINITY);
     if !values.iter().all(|v| v.is_bounded()) {
@@ -16,27 +17,30 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     };
     let most = values.iter().map(|v| v.high()).fold(f64::NEG_INFINITY, f64::max);
     let most_error = values.iter().map(|v| v.error()).fold(0.0, f64::max);
-    // how far below the largest an element may be
+    // largest distance of an element below the maximum
     let depth = |v: &Value| most - v.low();
     let deepest = values.iter().map(depth).fold(0.0, f64::max);
-    // e_k is off by a factor 1 + exp_growth: its argument by `u depth`, exp by what it errs by at 1; and by an underflow
+    // relative error of e_k: `u depth` of its argument, and the error of exp at 1; plus an
+    // underflow
     let of_exp = error_of(Activation::Exp, 1.0);
     let exp_growth = |depth: f64| (U * depth).exp() * (1.0 + of_exp) - 1.0;
     let exp_underflow = error_of(Activation::Exp, 0.0) + UNDERFLOW;
-    // s, which is 1 or more, by a factor 1 + sum_growth
+    // relative error of s, which is at least 1
     let count = values.len() as f64;
     let sum_growth = (1.0 + exp_growth(deepest)) * (1.0 + growth(values.len())) - 1.0 + 2.0 * count * exp_underflow;
-    // nothing is said where that is no small number
+    // no bound unless the error of s is small
     if sum_growth.is_nan() || sum_growth > 0.5 {
         return vec![nothing; values.len()];
     }
-    // the least that the exponentials are together, but for each one's own, as a multiple of that of the largest `low`
+    // for each element, the minimum of the sum of all other exponentials, relative to exp of the
+    // largest `low`
     let largest = values.iter().map(|v| v.low()).fold(f64::NEG_INFINITY, f64::max);
     let least: Vec<f64> = values.iter().map(|v| (v.low() - largest).exp()).collect();
     let others = sums_of_others(&least, |sum, term| sum + term);
     let element = |(v, others): (&Value, f64)| {
         if log {
-            // v_i - log sum exp v_k: what the inputs' errors make of it; v - m; log s; the difference of the two
+            // v_i - log sum exp v_k: errors of the inputs, of v - m, of log s, and of their
+            // difference
             let below_one = -(-sum_growth).ln_1p();
             let log_most = (count * (1.0 + sum_growth)).ln().max(below_one);
             let of_log = below_one + error_of(Activation::Log, log_most);
@@ -45,7 +49,7 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
             error += U * (magnitude + error) + UNDERFLOW;
             return Value::new(-magnitude - error, error, error);
         }
-        // the largest share, whatever the others are
+        // largest share of this element
         let sum = others * (largest - v.high()).exp();
         let share = 1.0 / (1.0 + sum);
         let shifted = -(-(v.error() + most_error)).exp_m1();
@@ -97,7 +101,8 @@ mod tests {
         let mut row = vec![Value::within(1.0); 1 << 16];
         row[7] = Value::within(30.0);
         let shares = softmax(&row, false, &Profile::new(true, &Options::default()));
-        // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the eighth
+        // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the
+        // eighth
         assert!(shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3, "{}", shares[1].high());
         assert!(shares[7].high() > 0.999 && shares[7].high() < 1.01, "{}", shares[7].high());
     }

@@ -1,13 +1,13 @@
-//! Whether a bound says anything of an output.
+//! Usefulness of a bound.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::U;
 
-/// A bound of more than so many times the measured error says nothing.
+/// Largest useful ratio of the bound to the measured error.
 const MOST_TIMES: f64 = 1000.0;
 
-/// What a run of steps showed of an output.
+/// Range and error of an output, measured in a run of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The least of 0 and the values of the reference.
@@ -18,7 +18,7 @@ pub struct Seen {
     pub error: Option<f64>,
 }
 
-/// Why the bound of an output says nothing of its error.
+/// Why the bound of an output is useless.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Useless {
     /// There is no finite bound.
@@ -38,8 +38,8 @@ pub enum Useless {
 }
 
 impl Useless {
-    /// Why a bound says nothing of an output, which takes values from `low` to `high` at most;
-    /// `None` if it does.
+    /// Why a bound is useless for an output with values from `low` to `high`; `None` if the bound
+    /// is useful.
     ///
     /// A measured error below the rounding of the largest value counts as that rounding: exact
     /// results have useful bounds.
@@ -73,7 +73,7 @@ impl Display for Useless {
     }
 }
 
-/// Three digits, without an exponent where that is short.
+/// Three digits, without an exponent between 0.001 and 100,000.
 fn rounded(v: f64) -> String {
     match v.abs() {
         0.0 => "0".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
             (2.0, tanh, None, Some(Useless::Range { low: -1.0, high: 1.0 })),
             (f64::INFINITY, [f64::NEG_INFINITY, f64::INFINITY], None, Some(Useless::Infinite)),
             (f64::NAN, tanh, None, Some(Useless::Infinite)),
-            // what was seen is narrower than what is known
+            // the measured range is narrower than the given range
             (5.9e22, [-1e30, 1e30], seen(-3.0, 0.5, None), Some(Useless::Range { low: -3.0, high: 0.5 })),
             (1e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), None),
             (3e-4, tanh, seen(-0.5, 0.5, Some(2e-7)), Some(Useless::Wide { error: 2e-7 })),

@@ -17,7 +17,7 @@ use crate::{compile, lower, pack, pass};
 const KINDS: [CellKind; 4] =
     [CellKind::Rnn, CellKind::Gru(ResetGate::BeforeMatMul), CellKind::Gru(ResetGate::AfterMatMul), CellKind::Lstm];
 
-/// Models of what can be bounded whatever the input.
+/// Generator of random models with finite bounds for every input.
 struct Drawn<'a> {
     random: &'a mut Random,
     model: Written,
@@ -41,7 +41,7 @@ impl Drawn<'_> {
         self.random.choice(&all)
     }
 
-    /// A Parameter or, now and then, a variable.
+    /// A Parameter, or with probability 1/4 a variable.
     fn state(&mut self, shape: &[usize]) -> Source {
         if self.random.below(4) > 0 {
             return self.model.parameter(shape);
@@ -63,7 +63,7 @@ impl Drawn<'_> {
         self.model.weight(shape, &values)
     }
 
-    /// A cell over `x`, `[N, I]` or `[N, T, I]`, with a state of its own.
+    /// A random cell on `x`, `[N, I]` or `[N, T, I]`, with a new state.
     fn cell(&mut self, kind: CellKind, x: Source, hidden_size: usize, steps: Option<usize>) -> ValidCell {
         let shape = self.model.0.shape(x).to_vec();
         let (batch, input_size) = (shape[0], shape[shape.len() - 1]);
@@ -111,7 +111,8 @@ impl Drawn<'_> {
         cell
     }
 
-    /// One operation on `x`, `[N, I]`, which gives `[N, ..]`; and what else of it may be a result.
+    /// Appends a random operation on `x` `[N, I]` and returns its output, `[N, ..]`. May add
+    /// further results.
     fn operation(&mut self, x: Source) -> Source {
         let [batch, inputs] = self.model.0.shape(x)[..] else { panic!("a matrix") };
         let shape = [batch, inputs];
@@ -130,7 +131,7 @@ impl Drawn<'_> {
                 self.model.pointwise(P::Activation(activation), &[x], &shape)
             }
             3 => {
-                // by numbers that are not near 0, where that matters
+                // constants away from 0, since P::Divide divides by them
                 let values = self.random.even(inputs, 1.0);
                 let values: Vec<f32> = values.into_iter().map(|v| v + 0.5f32.copysign(v)).collect();
                 let constant = Source::Constant(self.model.constant(&[1, inputs], &values));
@@ -150,7 +151,7 @@ impl Drawn<'_> {
                 Source::Value(out)
             }
             6 => {
-                // x' over itself
+                // x · xᵀ
                 let transposed = self.model.value(&[inputs, batch]);
                 let (strides, input) = (vec![1, inputs as isize], x);
                 self.model.push(ValidOp::View(View { input, offset: 0, strides, out: transposed }));
@@ -176,7 +177,7 @@ impl Drawn<'_> {
                 self.model.push(ValidOp::Concat(Concat { axis: 1, inputs: vec![other, x], out }));
                 Source::Value(out)
             }
-            // a loop over the rows of a Parameter, in which what is known grows
+            // a loop over column blocks of a parameter; ranges and errors grow with each iteration
             _ => {
                 let trips = 1 + self.random.below(3);
                 let of = self.model.parameter(&[batch, trips * inputs]);
@@ -206,7 +207,7 @@ impl Drawn<'_> {
     }
 }
 
-/// Cells one after another, each with a result.
+/// A chain of cells. The outputs of every cell are results.
 fn random_cells(random: &mut Random) -> ValidModel {
     let batch = random.choice(&[1, 1, 1, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
@@ -223,7 +224,8 @@ fn random_cells(random: &mut Random) -> ValidModel {
     drawn.model.0
 }
 
-/// Cells whose gates stand in any order, and whose parts of B are a part of a tensor, the sum of two or nothing.
+/// Cells with gates in random order. Each bias is a slice of one tensor, a sum of two slices, or
+/// absent.
 fn cells_in_any_layout(random: &mut Random) -> ValidModel {
     let mut model = random_cells(random);
     let mut constants = std::mem::take(&mut model.constants);
@@ -240,7 +242,7 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
         let biases = (0..cell.kind.bias_parts()).map(&mut terms).collect();
         cell.layout = WeightLayout { gates, biases, ..cell.layout };
         let tensors = cell.layout.bias_tensors().into_iter().map(|parts| {
-            // of a tensor that nothing reads there is something too
+            // unread tensors have elements, too
             let len = parts.max(1) * cell.hidden_size;
             constants.push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
             WeightSource::Constant(constants.len() - 1)
@@ -250,7 +252,7 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
     ValidModel { constants, ..model }
 }
 
-/// A sequence, or none, and a few operations after it.
+/// A sequence or a plain input, followed by a few operations.
 fn random_graph(random: &mut Random) -> ValidModel {
     let batch = random.choice(&[1, 2, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
@@ -267,7 +269,7 @@ fn random_graph(random: &mut Random) -> ValidModel {
             let hidden_size = 1 + drawn.random.below(12);
             let mut cell = drawn.cell(kind, x, hidden_size, Some(steps));
             if kind.has_attention() {
-                // as validation refuses the rest
+                // validation refuses clip with attention
                 cell.clip = None;
             }
             let (y, h_out, c_out) = (cell.y, cell.h_out.expect("its output"), cell.c_out);
@@ -289,7 +291,7 @@ fn random_graph(random: &mut Random) -> ValidModel {
     drawn.model.0
 }
 
-/// Results, then variables.
+/// Interprets `body`; returns results, then variables.
 fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let contents = |role: Role, len: usize| match role {
         Role::Parameter(i) => parameters[i].clone(),
@@ -302,7 +304,7 @@ fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables
     interpret(body, &mut memory);
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let result = |i: usize| memory[buffer(Role::Result(i)).expect("a result's buffer")].clone();
-    // a variable that nothing touches has none
+    // unused variables have no buffer
     let variable = |i: usize| buffer(Role::Variable(i)).map_or_else(|| variables[i].clone(), |b| memory[b].clone());
     (0..model.results.len()).map(result).chain((0..model.variables.len()).map(variable)).collect()
 }
@@ -312,7 +314,7 @@ fn profiles() -> [Options; 3] {
     [Options::default(), Options { fma: Fma::Off, accuracy: Accuracy::Audio, ..Options::default() }, keep]
 }
 
-/// A call: every parameter, every variable.
+/// A call: values of all parameters, and of all variables.
 type Call = (Vec<Vec<f32>>, Vec<Vec<f32>>);
 
 fn exactly(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
@@ -323,7 +325,7 @@ fn all(step: Outcome<f64>) -> Vec<f64> {
     step.results.into_iter().chain(step.variables).flatten().collect()
 }
 
-/// The largest error over the bound; the bound may be missing only where `may_overflow`.
+/// The largest ratio error / bound. `may_overflow`: infinite bounds are allowed.
 fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
     let mut worst = 0.0;
     for options in profiles() {
@@ -335,7 +337,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
             let mut outputs: Vec<(bool, Vec<f32>)> = Vec::new();
             for ((_, fused), body) in plan.isas.iter().zip(program.bodies()) {
                 let found = run(model, body, parameters, variables).concat();
-                // one profile, one result
+                // instruction sets with one profile give equal bits
                 if let Some((_, same)) = outputs.iter().find(|o| o.0 == *fused) {
                     let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert!(may_overflow || bits(same) == bits(&found), "instruction sets differ: {:?}", model.nodes);
@@ -349,7 +351,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
                 for (i, ((expected, found), bound)) in expected.iter().zip(found).zip(bounds).enumerate() {
                     let error = (f64::from(found) - expected).abs();
                     assert!(bound.is_finite() || may_overflow, "no bound: {:?}", model.nodes);
-                    // an error that is not a number may stand only where there is no bound
+                    // a NaN error needs an infinite bound
                     let holds = error <= bound || bound == f64::INFINITY;
                     assert!(
                         holds,
@@ -366,7 +368,8 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
     worst
 }
 
-/// Inputs of magnitudes that `scale` gives for parameters (the first, and others) and variables; lengths as they may be.
+/// A random call. `scales`: magnitude of the first parameter; of other parameters and variables.
+/// Lengths run from -1 to T + 1.
 fn call(random: &mut Random, model: &ValidModel, scales: [f32; 2]) -> Call {
     let parameter = |(i, p): (usize, &Parameter)| match p.length {
         Some(most) => (0..p.shape[0]).map(|_| random.below(most + 3) as f32 - 1.0).collect(),
@@ -422,7 +425,7 @@ fn holds_where_values_overflow() {
     }
 }
 
-/// A sum whose every rounding goes the same way: 1 and terms that are just below half its spacing.
+/// All roundings of this sum have one sign: 1 and terms just below half an ulp of 1.
 #[test]
 fn is_tight_for_sums() {
     let k = 300;
@@ -439,7 +442,7 @@ fn is_tight_for_sums() {
     assert!(ratio > 0.97, "{ratio}");
 }
 
-/// What the header states holds at every point of the range.
+/// The bound of the header comment covers every input in the range.
 #[test]
 fn over_a_range() {
     let mut random = Random::new(3);
@@ -468,13 +471,14 @@ fn over_a_range() {
     assert!(reached > 20, "{reached} of 80 ranges are as bad as was said");
 }
 
-/// At the corner of the range the bound is what is stated; states are those of the model, and what a cell starts from.
+/// The stated bound equals the bound with all inputs at their limits. Initial states of cells count
+/// as states.
 #[test]
 fn over_a_range_is_the_corner() {
     let mut random = Random::new(8);
     for _ in 0..20 {
         let mut model = random_cells(&mut random);
-        // states may be parts of a parameter
+        // the initial state is a view of a parameter
         let (view, out) = (model.values.len(), model.values.len());
         model.values.push(ValidValue { shape: Vec::new() });
         let ValidOp::Cell(cell) = &mut model.nodes[0].op else { panic!("a cell") };
@@ -496,7 +500,8 @@ fn over_a_range_is_the_corner() {
     }
 }
 
-/// There is no bound for a quotient by what may be 0, for a logarithm of it, or for a root of what may be negative; there is one where that cannot be.
+/// No bound for x / d and log d if d may be 0, nor for √d if d may be negative. Otherwise the bound
+/// is finite.
 #[test]
 fn quotients_and_logarithms() {
     for (shift, bounded) in [(0.0, false), (2.0, true)] {
@@ -520,7 +525,7 @@ fn quotients_and_logarithms() {
     }
 }
 
-/// Many steps are no more than the range of what is computed.
+/// Over many steps the bound never exceeds the output's range.
 #[test]
 fn grows_no_further_than_the_range() {
     let reset = [ResetGate::BeforeMatMul, ResetGate::AfterMatMul];
@@ -544,7 +549,7 @@ fn grows_no_further_than_the_range() {
     }
 }
 
-/// A function of which nothing is known is off by its range at most.
+/// If nothing is known of the argument, the bound is the function's range.
 #[test]
 fn is_no_larger_than_the_range() {
     let mut model = Written::default();
@@ -571,7 +576,8 @@ fn weights_that_are_inputs_have_no_bound_over_a_range() {
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|claim| claim.error == f64::INFINITY));
 }
 
-/// How many roundings every term of every sum goes through, read off the kernels: what the analysis takes for granted.
+/// The roundings of every term, counted in the kernels, do not exceed the number that the analysis
+/// assumes.
 #[test]
 fn terms_round_no_more_often_than_stated() {
     let mut random = Random::new(5);
@@ -609,7 +615,7 @@ fn terms_round_no_more_often_than_stated() {
                         });
                     }
                     let split = usize::from(!fused);
-                    // s + r m
+                    // the GRU adds r · m to s: one more rounding, two if unfused
                     let after = usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
                     let roundings = Roundings::of(body);
                     assert!(roundings.len() >= hidden_size, "{roundings:?}");
@@ -628,17 +634,17 @@ fn terms_round_no_more_often_than_stated() {
     }
 }
 
-/// Packed weights, by the first of a vector, and how often what they became has been rounded.
+/// Index of a packed weight (first lane) → roundings of its term so far.
 type Rounded = BTreeMap<usize, usize>;
 
-/// A run of a program on the roundings behind each value instead of on values.
+/// Interprets a program on rounding counts instead of values.
 struct Roundings<'a> {
     body: BodyRef<'a>,
     locals: &'a [Local],
     memory: Vec<Vec<Rounded>>,
     vars: Vec<Rounded>,
     windows: Vec<(usize, usize)>,
-    /// The most behind an activation's argument, where a sum ends.
+    /// Largest counts at the arguments of activations.
     most: Rounded,
 }
 
@@ -670,7 +676,7 @@ impl<'a> Roundings<'a> {
                     let rounded = self.expr(value);
                     let (buffer, start) = self.at(to.base);
                     let lanes = value.ty(self.locals).lanes;
-                    // only the first lane's weights are followed
+                    // only first lanes are counted
                     self.memory[buffer][start + to.offset..][..lanes].fill(Rounded::new());
                     self.memory[buffer][start + to.offset] = rounded;
                 }

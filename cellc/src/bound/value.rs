@@ -1,12 +1,12 @@
-//! What is known of a number whatever the input, and what arithmetic in f32 makes of it.
+//! Ranges and errors of numbers, and f32 arithmetic on them.
 
 use super::{Profile, U, UNDERFLOW};
 use crate::activation::{self, Image, exact};
 use crate::model::Activation;
 
-/// A range that holds both the exact and the computed value, and the largest difference between them.
+/// A range of the exact and the computed value, and a bound of their difference.
 ///
-/// All are finite, or nothing is known, not even that it is a number.
+/// All three numbers are finite; [`ANYTHING`] is the exception and includes NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
     low: f64,
@@ -14,27 +14,27 @@ pub(super) struct Value {
     error: f64,
 }
 
-/// Nothing is known.
+/// A value without a bound; may be NaN.
 const ANYTHING: Value = Value { low: f64::NEG_INFINITY, high: f64::INFINITY, error: f64::INFINITY };
 
 impl Value {
     pub(super) fn new(low: f64, high: f64, error: f64) -> Self {
-        // not the other way round: a NaN is to be anything
+        // written so that NaN gives ANYTHING
         let finite = low >= -f64::from(f32::MAX) && high <= f64::from(f32::MAX) && low <= high && error >= 0.0;
         if finite { Self { low, high, error: error.min(high - low) } } else { ANYTHING }
     }
 
-    /// A number of which the magnitude is known.
+    /// A number of limited magnitude, without error.
     pub(super) fn within(magnitude: f64) -> Self {
         Self::new(-magnitude, magnitude, 0.0)
     }
 
-    /// A number that is known.
+    /// A known number.
     pub(super) fn exactly(number: f64) -> Self {
         Self::new(number, number, 0.0)
     }
 
-    /// What the difference does not exceed; infinite where there is no bound.
+    /// Bound of the difference. Infinite: no bound.
     pub(super) fn error(self) -> f64 {
         self.error
     }
@@ -47,7 +47,7 @@ impl Value {
         self.high
     }
 
-    /// What neither the exact nor the computed value exceeds in magnitude.
+    /// Largest magnitude of the exact and the computed value.
     pub(super) fn magnitude(self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
@@ -56,23 +56,23 @@ impl Value {
         self.error.is_finite()
     }
 
-    /// A value that is rounded to f32. Rounding keeps order: what lies between two f32 stays there.
+    /// The value rounded to f32. Rounding is monotonic: values between two f32 stay between them.
     pub(super) fn rounded(self) -> Self {
         let error = self.error + self.magnitude() * U + UNDERFLOW;
         Self::new(below(self.low), above(self.high), error)
     }
 
-    /// A value that, computed, may be so far from the exact one beside all else.
+    /// The value with an additional error of the computed value.
     pub(super) fn off_by(self, more: f64) -> Self {
         Self::new(self.low - more, self.high + more, self.error + more)
     }
 
-    /// One of two.
+    /// One of two values: the union of their ranges.
     pub(super) fn either(self, other: Self) -> Self {
         Self::new(self.low.min(other.low), self.high.max(other.high), self.error.max(other.error))
     }
 
-    /// 0 where it is below `limit` in magnitude, perhaps.
+    /// The value, flushed to 0 if its magnitude is below `limit`.
     pub(super) fn or_zero_below(self, limit: f64) -> Self {
         if self.low >= limit || self.high <= -limit {
             return self;
@@ -86,7 +86,7 @@ impl Value {
         if self.is_bounded() { Self::new(clip(self.low), clip(self.high), self.error) } else { ANYTHING }
     }
 
-    /// The sum as it would be without rounding: [`Self::terms`] has accounted for that.
+    /// The unrounded sum: [`Self::terms`] already counts the rounding.
     pub(super) fn plus(self, other: Self) -> Self {
         Self::new(self.low + other.low, self.high + other.high, self.error + other.error)
     }
@@ -106,7 +106,7 @@ impl Value {
         [self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high]
     }
 
-    /// The product as it would be without rounding.
+    /// The unrounded product.
     fn times(self, other: Self) -> Self {
         if !self.is_bounded() || !other.is_bounded() {
             return ANYTHING;
@@ -116,7 +116,7 @@ impl Value {
         Self::new(least(&ends), most(&ends), error)
     }
 
-    /// The product with what a gate lets pass, as it would be without rounding.
+    /// The unrounded product with a gate.
     pub(super) fn gated(self, gate: Gate) -> Self {
         let plain = gate.value.times(self);
         match gate.most(0.0, self.error, self.magnitude()) {
@@ -130,7 +130,7 @@ impl Value {
         self.times(other).rounded()
     }
 
-    /// `a b + c`, rounded once where that is fused.
+    /// `a b + c`, rounded once if fused.
     pub(super) fn mul_add(self, b: Self, c: Self, fused: bool) -> Self {
         if fused { self.times(b).plus(c).rounded() } else { self.mul(b).add(c) }
     }
@@ -148,19 +148,19 @@ impl Value {
         Self::new(quotient.low, quotient.high, error).rounded()
     }
 
-    /// The larger one: of either error, the larger.
+    /// The larger value; its error is at most the larger error.
     pub(super) fn max(self, other: Self) -> Self {
         let both = self.error.max(other.error);
         Self::new(self.low.max(other.low), self.high.max(other.high), both).known_if(self, other)
     }
 
-    /// The smaller one.
+    /// The smaller value; its error is at most the larger error.
     pub(super) fn min(self, other: Self) -> Self {
         let both = self.error.max(other.error);
         Self::new(self.low.min(other.low), self.high.min(other.high), both).known_if(self, other)
     }
 
-    /// v where v > 0, else `slope v`.
+    /// `v` if v > 0, else `slope v`.
     pub(super) fn prelu(self, slope: Self) -> Self {
         let scaled = self.times(slope);
         if !scaled.is_bounded() {
@@ -171,22 +171,23 @@ impl Value {
         Self::new(low, high, error).rounded()
     }
 
-    /// Whether it is below another, exact or computed.
+    /// True if exact and computed value are below `other`.
     pub(super) fn surely_less(self, other: Self) -> bool {
         self.high < other.low
     }
 
-    /// Whether it is not above another, exact or computed.
+    /// True if exact and computed value are not above `other`.
     pub(super) fn surely_not_above(self, other: Self) -> bool {
         self.high <= other.low && self.is_bounded() && other.is_bounded()
     }
 
-    /// Whether what is computed is the exact value.
+    /// True if the computed value equals the exact value.
     pub(super) fn is_exact(self) -> bool {
         self.error == 0.0
     }
 
-    /// 1 or 0: which is known, or at least the same for the exact and the computed operands.
+    /// A decision: 1 if `one`, 0 if `zero`, else unknown. `same`: exact and computed operands
+    /// decide alike.
     pub(super) fn decided(one: bool, zero: bool, same: bool) -> Self {
         match (one, zero) {
             (true, _) => Self::exactly(1.0),
@@ -195,7 +196,7 @@ impl Value {
         }
     }
 
-    /// One of two, this being 1 or 0.
+    /// `then` if this value is 1, `otherwise` if 0.
     pub(super) fn selected(self, then: Self, otherwise: Self) -> Self {
         match (self.low > 0.5, self.high < 0.5) {
             (true, _) => return then,
@@ -206,18 +207,18 @@ impl Value {
         let either = then.either(otherwise);
         match self.is_exact() {
             true => either,
-            // the exact value may be the one, and the computed value the other
+            // exact and computed value may be different operands
             false => Self::new(either.low, either.high, either.high - either.low),
         }
     }
 
-    /// A selection of NaN gives the other operand: what is said holds only where both are numbers.
+    /// `self` if neither operand can be NaN. Maximum and minimum of NaN return the other operand.
     fn known_if(self, a: Self, b: Self) -> Self {
         if a.is_bounded() && b.is_bounded() { self } else { ANYTHING }
     }
 
-    /// Terms `a b`, once they have become part of a sum in which the first goes through `most` roundings, the second
-    /// through one less, and so on.
+    /// A sum of terms `a b`, with all roundings: `most` for the first term, one less for each
+    /// following term.
     pub(super) fn terms(terms: impl Iterator<Item = (Self, Self)>, most: usize) -> Self {
         // (1+u)^n - 1 <= n u / (1 - most u) for all n <= most
         let scale = U / (1.0 - most as f64 * U).max(0.0);
@@ -247,7 +248,7 @@ impl Value {
         let Profile { accuracy, fused, .. } = *profile;
         let error = |value: f64| activation::error(activation, accuracy, fused).within(magnitude, value);
         let (image, own) = match activation {
-            // steep at one end: better than what is known of the magnitude alone
+            // steep at one end: both ends give a narrower range than the magnitude
             Activation::Exp => {
                 let [low, high] = [self.low, self.high].map(|v| exact(activation, v));
                 let all = activation::image(activation, magnitude);
@@ -283,10 +284,10 @@ impl Value {
         Self::new((image.low - own).max(image.least), (image.high + own).min(image.most), error)
     }
 
-    /// `z h + (1 - z) n`, z being a gate.
+    /// `z h + (1 - z) n` with a gate z.
     ///
-    /// Its exact counterpart differs from what the operands' errors make of it by
-    /// `dn (1 - z) + z dh + dz (h - n)`, z being the computed one in the first two terms.
+    /// The errors of the operands change the result by `dn (1 - z) + z dh + dz (h - n)`, with the
+    /// computed z in the first two terms.
     pub(super) fn blend(gate: Gate, h: Self, n: Self, fused: bool) -> Self {
         let z = gate.value;
         if ![z, h, n].iter().all(|v| v.is_bounded()) {
@@ -295,12 +296,12 @@ impl Value {
         let rest = (1.0 - z.low).abs().max((1.0 - z.high).abs());
         let share = z.magnitude();
         let (h_most, n_most) = (h.magnitude(), n.magnitude());
-        // nothing on the way there may overflow
+        // no intermediate value may overflow
         let parts = [rest * (1.0 + U), rest * n_most * (1.0 + 3.0 * U), share * h_most * (1.0 + U)];
         if parts.iter().any(|p| *p > f64::from(f32::MAX)) {
             return ANYTHING;
         }
-        // between h and n the extremes are at an end of the range of z, as all is linear in z
+        // the result is linear in z: extremes are at the ends of the range of z
         let ends = [z.low, z.high];
         let mixed = |h: f64, n: f64| ends.map(|z| z * h + (1.0 - z) * n);
         let (low, high, passed) = if z.low >= 0.0 && z.high <= 1.0 {
@@ -312,7 +313,7 @@ impl Value {
         let apart = (h.high - n.low).max(n.high - h.low);
         let error = passed + z.error * apart;
         let error = gate.most(n.error, h.error, apart).map_or(error, |most| most.min(error));
-        // 1 - z, and that times n
+        // 1 - z, and (1 - z) n
         let mut rounding = rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
         if !fused {
             rounding += share * h_most * U + UNDERFLOW;
@@ -323,22 +324,21 @@ impl Value {
     }
 }
 
-/// What a gate is: a value, and where it is a sigmoid, how its error depends on it.
+/// A gate: a value, and for sigmoids the dependence of the error on the value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pub(super) value: Value,
-    /// The error of the argument, and that of the activation's arithmetic; `None` for any other
-    /// function.
+    /// Errors of the argument and of the sigmoid's arithmetic; `None` for other functions.
     sigmoid: Option<[f64; 2]>,
 }
 
 impl Gate {
-    /// A value of which nothing else is known.
+    /// A gate with any other function.
     pub(super) fn any(value: Value) -> Self {
         Self { value, sigmoid: None }
     }
 
-    /// An activation of a value.
+    /// An activation of `argument`.
     pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
         let value = argument.activated(activation, profile);
         let Profile { accuracy, fused, .. } = *profile;
@@ -350,13 +350,13 @@ impl Gate {
         Self { value, sigmoid }
     }
 
-    /// The most that `(1 - z) a + z b + |z - z'| c` can be, z being the computed gate and z' the
-    /// exact one; `None` if the gate is no sigmoid.
+    /// Maximum of `(1 - z) a + z b + |z - z'| c` for the computed gate z and the exact gate z';
+    /// `None` if the gate is no sigmoid.
     ///
-    /// A sigmoid is steep only where it is neither near 0 nor near 1: with an error E of the
-    /// argument and an error o of the arithmetic, `|z - z'|` is
-    /// at most `E (z (1 - z) + o + E / 4) + o`, as the slope changes by no more than z does. So all
-    /// is a parabola in z, open below.
+    /// A sigmoid is steep only between 0 and 1: with an error E of the argument and an error o of
+    /// the arithmetic, `|z - z'|` is at most `E (z (1 - z) + o + E / 4) + o`, because the slope
+    /// changes by no more than z. The maximum is the vertex of a parabola in z, or an end of the
+    /// range.
     fn most(self, a: f64, b: f64, c: f64) -> Option<f64> {
         let [argument, own] = self.sigmoid?;
         let Value { low, high, .. } = self.value;
@@ -384,13 +384,13 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The largest f32 that is not above `v`.
+/// The largest f32 up to `v`.
 fn below(v: f64) -> f64 {
     let near = v as f32;
     f64::from(if f64::from(near) > v { near.next_down() } else { near })
 }
 
-/// The smallest f32 that is not below `v`.
+/// The smallest f32 from `v`.
 fn above(v: f64) -> f64 {
     -below(-v)
 }

@@ -41,9 +41,10 @@ use crate::options::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 /// ```
 ///
 /// writes `denoiser.rs`, which implements `cellc_runtime::Cell`. The crate includes it with
-/// `cellc_runtime::include_model!("denoiser")`. Cargo runs the build script again when the `.xml` or the `.bin` changes.
+/// `cellc_runtime::include_model!("denoiser")`. Cargo runs the build script again when the `.xml`
+/// or the `.bin` changes.
 ///
-/// A cell can also be declared. Its weights are given to the builder, or at run time:
+/// A cell can also be declared, with weights from the builder or at run time:
 ///
 /// ```no_run
 /// # fn main() -> Result<(), cellc::Error> {
@@ -52,7 +53,8 @@ use crate::options::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 /// # }
 /// ```
 ///
-/// A sequence, several layers, and a dense layer behind them can be declared too, with weights that PyTorch saved:
+/// Sequences, several layers, and a dense layer after the last layer can be declared, too, with
+/// weights saved by PyTorch:
 ///
 /// ```no_run
 /// # #[cfg(feature = "read-safetensors")]
@@ -90,7 +92,7 @@ enum BuilderSource {
     },
 }
 
-/// The weights that the user gave for a declared cell.
+/// The weights of a declared cell.
 #[derive(Clone, Debug)]
 enum GivenWeights {
     AtRunTime,
@@ -107,10 +109,10 @@ enum GivenWeights {
 #[cfg(feature = "read-safetensors")]
 const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
 
-/// The warning for a build profile without optimisation, and the lines that enable optimisation.
-/// Empty if the profile optimises, or if cargo does not pass the level. For processors without
-/// named vectors, generated Rust computes in arrays; LLVM vectorises these arrays only at opt-level
-/// 3.
+/// The warning for a build profile without optimisation, and the lines of Cargo.toml that enable
+/// optimisation. Empty if the profile optimises, or if cargo does not pass the level. For
+/// processors without named vectors, generated Rust computes in arrays; LLVM vectorises these
+/// arrays only at opt-level 3.
 fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> Vec<String> {
     let has_vectors = arch::names_vectors_of(processor);
     let slower = match level {
@@ -119,7 +121,7 @@ fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> V
         _ if has_vectors => return Vec::new(),
         _ => "up to 40 times",
     };
-    // cargo says debug of the profile dev and of those that inherit it
+    // cargo reports dev, and profiles that inherit from dev, as debug
     let profile = if profile == "debug" { "dev" } else { profile };
     vec![
         format!(
@@ -166,7 +168,8 @@ impl Builder {
         Self::declared(Self::cell("Builder::lstm", Family::Lstm, hidden_size, input_size))
     }
 
-    /// A GRU cell with attention `a [batch, 1]`: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
+    /// A GRU cell with attention `a [batch, 1]`: `x [batch, input_size]`, `h [batch, hidden_size]`,
+    /// gates z, r, h.
     ///
     /// Equations, gate order and layout of the weights follow OpenVINO's AUGRUCell: sigmoid and
     /// tanh, no clip.
@@ -229,8 +232,8 @@ impl Builder {
         self
     }
 
-    /// The place of the reset gate of a declared GRU: after the matrix product if true (PyTorch, Keras `reset_after`), before it if false
-    /// (the default, as in OpenVINO).
+    /// The place of the reset gate of a declared GRU. True: after the matrix product (PyTorch,
+    /// Keras `reset_after`). False, the default: before the matrix product, as in OpenVINO.
     pub fn linear_before_reset(mut self, after: bool) -> Self {
         if let BuilderSource::Cell { cell, .. } = &self.source
             && (!cell.family.has_reset_gate() || cell.is_apples)
@@ -259,7 +262,8 @@ impl Builder {
         self.attribute(Key::Direction, direction)
     }
 
-    /// The number of layers of a declared cell or sequence. Each layer reads the output of the one before.
+    /// The number of layers of a declared cell or sequence. Each layer reads the output of the
+    /// previous layer.
     ///
     /// With several layers or a [`Builder::head`], the generated type holds the states, initially
     /// zero, and the only output is `out`. A reverse or bidirectional network starts every call at
@@ -268,7 +272,8 @@ impl Builder {
         self.attribute(Key::Layers, layers)
     }
 
-    /// Adds x to the output, as amplifier models do: `out = head(h) + x`. Both must have the same size.
+    /// Adds x to the output, as amplifier models do: `out = head(h) + x`. Both must have the same
+    /// size.
     ///
     /// The generated type then holds the states, as with several [`Builder::layers`]. Not for an
     /// AUGRU or Apple's `gru`.
@@ -324,8 +329,9 @@ impl Builder {
         self.attribute(Key::Clip, bound)
     }
 
-    /// The activations of a declared cell: f of an RNN (tanh), f and g of a GRU (sigmoid and tanh; Apple's `recurrentActivation` and `activation`), f,
-    /// g and h of an LSTM (sigmoid, tanh and tanh).
+    /// The activations of a declared cell: f of an RNN (tanh); f and g of a GRU (sigmoid and tanh;
+    /// Apple's `recurrentActivation` and `activation`); f, g and h of an LSTM (sigmoid, tanh and
+    /// tanh).
     pub fn activations(self, activations: impl IntoIterator<Item = Activation>) -> Self {
         let list: Vec<Activation> = activations.into_iter().collect();
         self.attribute(Key::Activations, list)
@@ -466,8 +472,8 @@ impl Builder {
         self.option(|options| options.name = Some(name.into()))
     }
 
-    /// The target machine. Default: any machine; in a build script the machine for which cargo
-    /// builds, from [`Arch::of_triple`].
+    /// The target machine. Default: any machine; in a build script the target of cargo, by
+    /// [`Arch::of_triple`].
     ///
     /// ```
     /// use cellc::{Arch, Builder};
@@ -479,7 +485,8 @@ impl Builder {
         Self { target_is_given: true, ..self.option(|options| options.arch = target) }
     }
 
-    /// The instruction sets to add to the baseline of the target. Default: all of the target.
+    /// The instruction sets to add to the baseline of the target. Default: all instruction sets of
+    /// the target.
     ///
     /// ```
     /// use cellc::{Builder, Isa};
@@ -510,7 +517,7 @@ impl Builder {
         self.option(|options| options.fma = fma)
     }
 
-    /// The inputs that are states and kept by the generated type.
+    /// The states that the generated type keeps between calls.
     pub fn state(self, state: State) -> Self {
         self.option(|options| options.state = state)
     }
@@ -536,12 +543,12 @@ impl Builder {
         self.open_shape(input, shape.into().into_iter().map(Some).collect::<Vec<_>>())
     }
 
-    /// The shape of an input. `None` marks the axis of steps; every call gives the number of steps.
+    /// The shape of an input. `None` marks the time axis: every call gives the number of steps.
     pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
         self.option(|options| options.shapes.push((input.into(), shape.into())))
     }
 
-    /// The size of a dimension that an ONNX model names and leaves open.
+    /// The size of a named open dimension of an ONNX model.
     pub fn dim(self, name: impl Into<String>, size: usize) -> Self {
         self.option(|options| options.dims.push((name.into(), Some(size))))
     }
@@ -568,14 +575,13 @@ impl Builder {
         self.option(|options| options.weights_as = weights_as)
     }
 
-    /// The largest relative error of activations.
+    /// The accuracy of activation functions.
     pub fn accuracy(self, accuracy: Accuracy) -> Self {
         self.option(|options| options.accuracy = accuracy)
     }
 
     /// The precision of the matrices of cells, dense layers and convolutions. The stated error
-    /// bound includes the rounding. Default: f32, and 8 bits for weights of quantised models if 8
-    /// bits hold the weights.
+    /// bound includes the rounding. Default: f32; quantised models keep their 8-bit weights.
     pub fn precision(self, precision: Precision) -> Self {
         self.option(|options| options.precision = Some(precision))
     }
@@ -585,7 +591,7 @@ impl Builder {
         self.option(|options| options.precision_of.push((layer.into(), precision)))
     }
 
-    /// The number of threads. Two threads share a cell of one step if the planner expects less
+    /// The number of threads. Two threads share a cell of one time step if the planner expects less
     /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
     /// the reset gate before the product are not divided.
     pub fn threads(self, threads: Threads) -> Self {
@@ -604,10 +610,10 @@ impl Builder {
         self.option(|options| options.runtime = runtime)
     }
 
-    /// Adds a table of functions to generated C, and writes the header file with the type of all
-    /// such tables: `.interface("cellc_model.h")`, relative to the folder of the output. The header
-    /// file of the model includes this file by its name. An existing header file of this interface
-    /// stays unchanged.
+    /// Writes a header file that declares a struct of function pointers, and adds such a struct to
+    /// the generated C file: `.interface("cellc_model.h")`, relative to the folder of the output.
+    /// The header file of the model includes `cellc_model.h`. An existing header file of the same
+    /// interface stays unchanged.
     pub fn interface(self, file: impl Into<PathBuf>) -> Self {
         self.option(|options| options.interface = Some(file.into()))
     }
@@ -623,12 +629,13 @@ impl Builder {
         self
     }
 
-    /// Compiles, and writes the files. Returns their paths; the source is the last one, after a `.bin` or a `.h`.
+    /// Compiles the model, writes the files and returns their paths. The source is last, after a
+    /// `.bin` or `.h`.
     ///
     /// In a build script, cargo shows the warnings and watches the files of the model.
     ///
     /// # Errors
-    /// If the model is refused; then nothing is written. If a file cannot be written.
+    /// If the model is refused (no file is written), or if a file cannot be written.
     pub fn compile(&self) -> Result<Vec<PathBuf>, Error> {
         let out_dir = env::var_os("OUT_DIR").map(PathBuf::from);
         let in_build_script = out_dir.is_some();
@@ -664,7 +671,7 @@ impl Builder {
         if let Some(interface) = &self.options.interface {
             written = files::common_interface(&folder.join(interface), &files)?;
         }
-        // first, as the header includes it
+        // first: the header file of the model includes this file
         files.splice(0..0, written);
         files::write_all(&files)?;
         Ok(files.into_iter().map(|file| file.path).collect())
@@ -680,7 +687,8 @@ impl Builder {
             BuilderSource::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
             #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: None } => {
-                // a model whose weights are all given at run time has no such file, and one that is missing is never fresh
+                // models with run-time weights have no .bin, and cargo treats missing files as
+                // changed
                 let beside = Some(xml.with_extension("bin")).filter(|file| file.exists());
                 [Some(xml.clone()), beside].into_iter().flatten().collect()
             }
@@ -726,7 +734,7 @@ impl Builder {
                 return Err(problems.into());
             }
         };
-        // those of reading come first
+        // warnings of the reader come first
         problems.extend(std::mem::take(&mut compilation.warnings));
         compilation.warnings = problems;
         compilation.measure();
@@ -880,7 +888,7 @@ fn converted(
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid));
             return None;
         };
-        // surplus ones have no name, and are refused for their number
+        // surplus tensors are refused later, by their number
         let names = bias_names.iter().copied().chain(std::iter::repeat("bias"));
         named.push(WeightSet {
             w: flat(w_name, w)?,

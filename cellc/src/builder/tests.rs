@@ -78,7 +78,7 @@ fn advice_is_in_the_words_of_the_builder() {
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");
     let text = refused(&Builder::gru(2, 1).open_shape("y", [Some(1), None]));
     assert!(text.contains("correct the name in `Builder::open_shape`"), "{text}");
-    // what it says of the command line is not for users of the Builder: neither in what was found nor in what is valid
+    // messages name methods of the Builder, never command-line options
     for (builder, found) in [
         (Builder::gru(2, 1).clip(-1.0), "error: `Builder::clip` is -1"),
         (Builder::gru(2, 1).direction(Direction::Reverse), "valid: a number of steps, `Builder::steps`"),
@@ -114,7 +114,7 @@ fn c_is_a_header_and_a_source() {
     assert!(String::from_utf8_lossy(&files[0].bytes).contains("void denoiser_step("));
 }
 
-/// `main` prints "Error: " in front of what `Debug` gives.
+/// `main` prints "Error: " before the text of `Debug`.
 #[test]
 fn an_error_is_called_so_once() {
     let error = Builder::gru(2, 1).clip(-1.0).compile().expect_err("a clip below zero");
@@ -138,7 +138,7 @@ fn files_are_written_whole_or_not_at_all() {
     fs::remove_dir_all(&folder).expect("the folder");
 }
 
-/// Every way to an error, its kind, and the operating system's error behind it.
+/// For every failure: its `ErrorKind` and source.
 #[test]
 fn errors_have_kinds_and_sources() {
     let io = |error: &Error| {
@@ -170,7 +170,7 @@ fn errors_have_kinds_and_sources() {
 
 #[test]
 fn sequences_layers_and_other_frameworks() {
-    // an LSTM of Keras in two layers, the first both ways reading what the second could not
+    // a bidirectional LSTM of Keras; layer 1 reads 3 inputs, layer 2 the 4 outputs of layer 1
     let (kernel, recurrent, bias) = (|inputs: usize| vec![0.5; inputs * 8], [0.25; 16], [0.0; 8]);
     let layers = |builder: Builder| {
         let sets = [kernel(3), kernel(3), kernel(4), kernel(4)];
@@ -181,7 +181,7 @@ fn sequences_layers_and_other_frameworks() {
     assert_eq!(compilation.model.cells().len(), 4);
     assert_eq!(compilation.model.results[0].shape, [1, 2, 5, 2]);
     assert!(compilation.model.variables.is_empty(), "both ways, every call starts at zero");
-    // forward, the states are kept
+    // forward layers keep their states
     let (compilation, _) = Builder::gru(2, 3).layers(2).generate().expect("a network");
     let names: Vec<&str> = compilation.model.variables.iter().map(|variable| &variable.name[..]).collect();
     assert_eq!(names, ["h_l0", "h_l1"]);
@@ -238,17 +238,17 @@ fn what_goes_with_nothing_is_refused() {
     }
 }
 
-/// `len` values from -1 to 1 whose sums are rounded.
+/// `len` values from -1 to 1, with so many bits that f32 sums round.
 fn values(len: usize, seed: u32) -> Vec<f32> {
     let bits = |i: usize| (i as u32).wrapping_add(seed << 16).wrapping_mul(0x9e37_79b9).rotate_left(13);
     (0..len).map(|i| (bits(i).wrapping_mul(0x85eb_ca6b) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
 }
 
-/// The block that run-time weights are packed into, given each by name.
+/// Packs the named weights; returns the block as bits.
 fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
     let (program, packed) = (&compilation.program, &compilation.packed);
     let mut block = vec![0.0; packed.run_time_len];
-    // again over what was there: nothing is added to the first time
+    // pack twice: the second pass must overwrite, not accumulate
     for (copied, from, to) in program.packing.copies().chain(program.packing.copies()) {
         let Role::Parameter(i) = program.buffer(from).role else { panic!("all weights are inputs") };
         let field = compilation.interface.weights.iter().find(|field| field.index == i).expect("a weight");
@@ -262,7 +262,7 @@ fn packed(compilation: &Compilation, given: &[(&str, Vec<f32>)]) -> Vec<u32> {
 #[test]
 fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
     const NAMES: [&str; 4] = ["input_hidden_weight", "hidden_hidden_weight", "bias", "input_bias"];
-    // one panel, and several of which the last is narrower
+    // one panel; several panels with a narrower last panel
     for (hidden, inputs) in [(5, 3), (70, 4)] {
         let rows = 3 * hidden;
         let all = [(rows * inputs, 1), (rows * hidden, 2), (rows, 3), (rows, 4)].map(|(len, seed)| values(len, seed));
@@ -279,7 +279,7 @@ fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
                 let weights = baked.program.find(Role::Weights).expect("a product");
                 let wanted = baked.packed.values(&baked.program, weights);
                 let wanted: Vec<u32> = wanted.expect("baked").into_iter().map(f32::to_bits).collect();
-                // biases that are left out are zero
+                // omitted biases are zero
                 let given = |i: usize| if i < known.len() { all[i].clone() } else { vec![0.0; rows] };
                 let given: Vec<_> = (0..tensors).map(|i| (NAMES[i], given(i))).collect();
                 assert_eq!(packed(&run_time, &given)[..wanted.len()], wanted, "{gate:?}, {left_out} left out");
@@ -319,7 +319,7 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
         let text = refused(&builder);
         assert!(text.contains(found), "{found} is not in {text}");
     }
-    // all layers of a file, without a word of a method that nobody called
+    // all layers of a file; errors must not name a method that was not called
     let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks/pytorch_gru_with_head.safetensors");
     let builder = Builder::gru(5, 3).safetensors(&two).prefix("gru");
     assert_eq!(builder.generate().expect("a network").0.model.cells().len(), 2);
@@ -360,7 +360,7 @@ fn files_of_tensors() {
     assert!(text.contains("`head` is set on a Builder::apple_gru"), "{text}");
     let text = refused(&Builder::lstm(5, 3).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
     assert!(text.contains("are those of a GRU: 15 rows of 5"), "{text}");
-    // sizes that no file could hold are refused, not tried
+    // sizes beyond any file are refused before allocation
     let text =
         refused(&Builder::gru(usize::MAX, usize::MAX).safetensors(file("pytorch_gru.safetensors")).prefix("gru"));
     assert!(text.contains(&format!("`Builder::input_size` is {} here and 3 in ", usize::MAX)), "{text}");
@@ -384,7 +384,8 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
     assert_eq!(slow_profile("s", "wasm32", "release", "app")[1], "[profile.release.package.app]");
 }
 
-/// torch.onnx.export writes weights into a file beside the model: cargo has to build again when that file alone changes.
+/// torch.onnx.export writes weights into a file next to the model. Cargo must rebuild if only this
+/// file changes.
 #[cfg(feature = "read-onnx")]
 #[test]
 fn cargo_watches_the_weights_beside_an_onnx_file() {

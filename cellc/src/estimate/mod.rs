@@ -1,4 +1,5 @@
-//! What a step costs on a chip, before any compiler has seen it: memory is known, instructions, code and stack are estimated.
+//! Costs of a step on a microcontroller, without a compiler: memory is exact; instructions, code
+//! size and stack are estimates.
 
 mod work;
 
@@ -15,46 +16,46 @@ use crate::plan::Plan;
 
 pub use work::Amounts;
 
-/// What a step costs. What its arrays of inputs and outputs take is the caller's affair.
+/// Costs of a step. Arrays of inputs and outputs belong to the caller and are not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Of one step.
+    /// Multiply-adds of one step.
     pub multiply_adds: u64,
     /// Bytes of packed weights in flash.
     pub weight_bytes: u64,
     /// Bytes of other constants in flash.
     pub constant_bytes: u64,
-    /// Bytes of what is kept between steps.
+    /// Bytes of state kept between steps.
     pub state_bytes: u64,
-    /// Bytes that say on which instruction set a step runs: an enum before floats.
+    /// Bytes of the enum that names the instruction set, including padding before floats.
     pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
-    /// Bytes of weights that are packed at run time.
+    /// Bytes of weights packed at run time.
     pub packed_bytes: u64,
-    /// What is estimated of each body of the target's own; empty for a target that has no numbers for it.
+    /// Estimates for each body of the target; empty for targets without instruction counts.
     pub code: Vec<Code>,
 }
 
-/// What is estimated of the code that a compiler makes with `-O2`.
+/// Estimates for the code of one body, compiled with `-O2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Code {
     /// The instruction set of the body.
     pub isa: &'static Isa,
-    /// Whether it is the body that the target's compiler makes if it is told nothing else.
+    /// True if the target's compiler chooses this body by default.
     pub usual: bool,
     /// Instructions of one step, at the full length of every sequence.
     pub instructions: u64,
-    /// Bytes of the code.
+    /// Code size in bytes.
     pub bytes: u64,
-    /// Bytes of the deepest chain of frames of a step.
+    /// Bytes of stack: the deepest chain of frames in a step.
     pub stack: u64,
-    /// What the step does.
+    /// Work of one step.
     pub work: Amounts,
 }
 
 impl Estimate {
-    /// Of a model that is compiled.
+    /// The estimate for a compiled model.
     pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
         let weight_bytes = packed.weight_bytes(program);
         let kept: usize = kept_elements(interface);
@@ -96,15 +97,15 @@ impl Estimate {
         }
     }
 
-    /// What is estimated of the body of an instruction set.
+    /// Estimates for the body of an instruction set.
     pub fn code(&self, isa: &Isa) -> Option<&Code> {
         self.code.iter().find(|code| code.isa == isa)
     }
 
-    /// The lines of a comment; none for a target that has no numbers for its code.
+    /// The lines of a comment; empty for targets without instruction counts.
     pub(crate) fn lines(&self, target: &str) -> Vec<String> {
         let Some(code) = self.code.iter().find(|code| code.usual) else { return Vec::new() };
-        // where only how it multiplies and adds is different, so is nothing here
+        // fused and unfused variants of one body have equal estimates
         let has_body_of = |of: &Isa| self.code.iter().any(|code| code.isa == of);
         let others = self.code.iter().skip_while(|code| !code.usual).skip(1);
         let others =
@@ -138,28 +139,28 @@ impl Estimate {
         ]
     }
 
-    /// `armv7 (neon)`; the target alone where its files have one body.
+    /// `armv7 (neon)`; only the target if its files have one body.
     pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
         if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }
 }
 
-/// How many instructions a kernel takes in one step.
+/// Instructions of a kernel in one step.
 #[cfg(feature = "cli")]
 pub(crate) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> f64 {
     work::of_kernel(kernel, body, isa, costs, false).instructions(costs)
 }
 
-/// Elements that the struct keeps beside the model's variables.
+/// State elements in the struct, without the model's variables.
 fn kept_elements(interface: &Interface) -> usize {
     interface.states.iter().map(|state| interface.inputs[state.input].len()).sum()
 }
 
-/// Of every operation in one step, in the order of [`ValidModel::all_nodes`].
+/// Multiply-adds of every operation in one step, in the order of [`ValidModel::all_nodes`].
 pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
     let mut products = plan.products.iter();
     let mut all = Vec::new();
-    // the operations that are still to come, each with how often it runs in one step
+    // remaining operations, each with its runs in one step
     let mut rest: Vec<(&ValidNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
         all.push(match &node.op {
@@ -179,18 +180,19 @@ pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
     all
 }
 
-/// Bytes of what the frames of a step hold: arrays and vectors of the kernel that has the most, and registers that functions save.
+/// Bytes in the frames of a step: arrays and spilled vectors of the largest kernel frame, and
+/// callee-saved registers.
 fn stack(body: BodyRef<'_>, isa: &Isa) -> u64 {
     let frame = |kernel: &Kernel| {
         let arrays: usize = kernel.scratch.iter().map(|id| body.buffer(*id).bytes()).sum();
-        // a loop's sums fit the registers
+        // sums of loops fit the registers
         arrays + if kernel.unroll { spilled(&kernel.locals, isa) } else { 0 }
     };
     let saved = 4 * isa.lanes.max(2) * isa.registers.div_ceil(2).min(16);
     (saved + body.kernels.iter().map(frame).max().unwrap_or(0)) as u64
 }
 
-/// Bytes of what does not fit registers, about.
+/// Estimated bytes of spilled registers.
 fn spilled(locals: &[Local], isa: &Isa) -> usize {
     let vectors = locals.iter().map(|local| local.ty.lanes.div_ceil(isa.lanes)).sum::<usize>();
     4 * isa.lanes * vectors.saturating_sub(isa.registers).min(isa.registers)

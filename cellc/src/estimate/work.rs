@@ -1,7 +1,8 @@
-//! What a step does, counted off the statements of its kernels.
+//! Counts the work of a step from its kernels.
 //!
-//! Every statement counts as often as its loops run it. Of two blocks each counts as often as it is taken, where lengths are known when compiling;
-//! else the dearer one: a sequence has its full length.
+//! A statement counts once per iteration of its loops. The blocks of a branch count by how often
+//! each is taken, if the condition depends only on lengths known when compiling; otherwise only the
+//! dearer block counts. Sequences have full length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,22 +11,22 @@ use crate::kernel::{
     Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var, WindowId,
 };
 
-/// How much of each kind of work.
+/// Amount of each kind of [`Work`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amounts([f64; Work::ALL.len()]);
 
 impl Amounts {
-    /// Of one kind.
+    /// The amount of `work`.
     pub fn of(&self, work: Work) -> f64 {
         self.0[work as usize]
     }
 
-    /// How many instructions that takes.
+    /// Instructions for this work.
     pub fn instructions(&self, costs: &Instructions) -> f64 {
         costs.each.iter().map(|(work, each)| each * self.of(*work)).sum()
     }
 
-    /// Bytes of the code for that.
+    /// Code size of this work, in bytes.
     pub fn bytes(&self, costs: &Instructions) -> f64 {
         let written: f64 = Work::ALL.iter().map(|work| costs.written(*work) * self.of(*work)).sum();
         written * costs.bytes
@@ -40,7 +41,7 @@ impl Amounts {
     }
 }
 
-/// What a body's kernels do in one step.
+/// Work of the kernels in one step.
 pub(super) fn of_step(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
     let mut all = Amounts::default();
     for kernel in &body.kernels {
@@ -49,7 +50,8 @@ pub(super) fn of_step(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amo
     all
 }
 
-/// What the text of a body's kernels and functions does, once: kernels that do the same with other memory are one text.
+/// Work in the code of a body, each statement once. Kernels that differ only in their buffers share
+/// code.
 pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
     let mut all = Amounts::default();
     let mut seen = BTreeSet::new();
@@ -64,7 +66,7 @@ pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amo
     all
 }
 
-/// What one vector of each function does.
+/// Work of each function for one vector.
 fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts> {
     let one = |function: &crate::kernel::Function| {
         let mut counting = Counting {
@@ -87,10 +89,11 @@ fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts>
     body.functions.iter().map(one).collect()
 }
 
+/// Work of a kernel in one step, or in its code if `text`.
 pub(super) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions, text: bool) -> Amounts {
     let mut functions = functions(body, isa, costs);
     if text && isa.calls {
-        // their text is elsewhere
+        // functions are counted in `of_text`
         functions.fill(Amounts::default());
     }
     let mut counting = Counting {
@@ -109,20 +112,21 @@ pub(super) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &I
     sum
 }
 
+/// Counts the work of one kernel or function.
 struct Counting<'a> {
     body: BodyRef<'a>,
     isa: &'a Isa,
     costs: &'a Instructions,
     locals: &'a [Local],
-    /// What a vector of each function of the body does.
+    /// Work of each function for one vector.
     functions: &'a [Amounts],
-    /// Which buffer a window looks into.
+    /// The buffer of each window.
     windows: BTreeMap<WindowId, BufferId>,
-    /// Lengths that are known when compiling: of each, all that it is in turn.
+    /// All values of each length known when compiling.
     lengths: BTreeMap<Var, Vec<u32>>,
-    /// The numbers of iterations, and how many there are.
+    /// Trip count of each loop counter.
     turns: BTreeMap<Var, u32>,
-    /// Whether the text is counted, not what is done.
+    /// True to count code (each statement once), false to count executions.
     text: bool,
 }
 
@@ -137,7 +141,7 @@ impl Counting<'_> {
         sum
     }
 
-    /// How many of the statements behind one load what its instruction loads too.
+    /// Number of following statements whose loads merge into this statement's load instruction.
     fn neighbours(&self, stmt: &Stmt, others: &[Stmt]) -> usize {
         let Stmt::Let { value: Expr::Load { from, lanes }, .. } = stmt else { return 0 };
         if self.element(*from) != Element::F32 {
@@ -205,7 +209,7 @@ impl Counting<'_> {
                 sum.add(Work::Branch, 1.0);
             }
             Stmt::Copy(copied) => self.copy(copied, sum),
-            // across lanes, vectors of weights with what loads them
+            // dot products across lanes; the cost includes the loads
             Stmt::Tiles(tiles) if tiles.abreast > 1 => {
                 let work = if tiles.in_word == 4 { Work::DotQuads } else { Work::DotPairsOfOne };
                 let (turns, rest) = tiles.turns(self.isa.rows);
@@ -213,7 +217,7 @@ impl Counting<'_> {
                 let vectors = tiles.columns * (turns * self.isa.rows + rest);
                 sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
             }
-            // one instruction for so many words of each of so many rows and columns
+            // one AMX instruction: 16 words for each of 16 rows and 16 columns
             Stmt::Tiles(tiles) => {
                 let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
                 sum.add(Work::DotQuads, if self.text { 1.0 } else { tiles.products() as f64 / each });
@@ -222,13 +226,13 @@ impl Counting<'_> {
         }
     }
 
-    /// What a table holds, if that is read.
+    /// Contents of the table at `from`, or `None` if `from` is no table.
     fn table(&self, from: Place) -> Option<&[u32]> {
         let buffer = self.buffer(from);
         self.body.program.tables.iter().find(|(known, _)| *known == buffer).map(|(_, values)| &values[..])
     }
 
-    /// In which part of all iterations the first value is below the second, where that is known when compiling.
+    /// Fraction of iterations with first < second; `None` if unknown when compiling.
     fn often(&self, (first, second): &(Expr, Expr)) -> Option<f64> {
         let named = |expr: &Expr| match expr {
             Expr::Const { bits, .. } => Some(vec![*bits]),
@@ -238,7 +242,7 @@ impl Counting<'_> {
             },
             _ => None,
         };
-        // a sequence that runs backwards counts down
+        // reverse sequences count down
         let values = |expr: &Expr| match expr {
             Expr::Op(LaneOp::WrappingSub, args) => match &args[..] {
                 [Expr::Const { bits, .. }, of] => {
@@ -279,7 +283,7 @@ impl Counting<'_> {
             Expr::Length { .. } => sum.add(Work::Length, 1.0),
             Expr::Const { .. } => sum.add(Work::Constant, 1.0),
             Expr::Var(_) => {}
-            // what is loaded has bits
+            // loads give bits at no cost
             Expr::Op(LaneOp::ToBits, args) if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) => {
                 self.expression(&args[0], sum);
             }

@@ -1,8 +1,9 @@
-//! How many instructions code takes on Arm, by `tests/machines/fit.py`; what a weight of fewer bits takes, by `tests/tests/instructions_machines.txt`.
+//! Instructions per kind of work on Arm, fitted by `tests/machines/fit.py`. Numbers for weights of
+//! fewer bits are from `tests/tests/instructions_machines.txt`.
 
 use super::super::{Instructions, Work};
 
-/// A core with an FPU and without vectors.
+/// Cortex-M4F, M7 and M33: one lane with an FPU.
 pub(super) const ONE_LANE: Instructions = Instructions {
     each: &[
         (Work::Step, 41.19),
@@ -41,7 +42,7 @@ pub(super) const ONE_LANE: Instructions = Instructions {
     frames: 48,
 };
 
-/// A core with Helium.
+/// Cortex-M55 with Helium.
 pub(super) const HELIUM: Instructions = Instructions {
     each: &[
         (Work::Step, 24.21),
@@ -121,7 +122,7 @@ pub(super) const AARCH64: Instructions = Instructions {
     frames: 48,
 };
 
-/// Cortex-M0, whose floats libgcc computes.
+/// Cortex-M0, with floats by libgcc.
 pub(super) const CORTEX_M0: Instructions = Instructions {
     each: &[
         (Work::Step, 40.07),
@@ -160,7 +161,7 @@ pub(super) const CORTEX_M0: Instructions = Instructions {
     frames: 190,
 };
 
-/// Cortex-M3, whose floats libgcc computes.
+/// Cortex-M3, with floats by libgcc.
 pub(super) const CORTEX_M3: Instructions = Instructions {
     each: &[
         (Work::Step, 40.17),
@@ -199,7 +200,7 @@ pub(super) const CORTEX_M3: Instructions = Instructions {
     frames: 190,
 };
 
-/// ARMv7 with an FPU, without NEON.
+/// ARMv7-A with an FPU, without NEON.
 pub(super) const VFP: Instructions = Instructions {
     each: &[
         (Work::Step, 46.66),
@@ -238,7 +239,7 @@ pub(super) const VFP: Instructions = Instructions {
     frames: 64,
 };
 
-/// ARMv7 with NEON.
+/// ARMv7-A with NEON.
 pub(super) const NEON: Instructions = Instructions {
     each: &[
         (Work::Step, 22.57),

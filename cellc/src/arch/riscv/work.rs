@@ -1,8 +1,8 @@
-//! How many instructions code takes on RISC-V, by `tests/machines/fit.py`.
+//! Instructions per kind of work on RISC-V, fitted by `tests/machines/fit.py`.
 
 use super::super::{Instructions, Work};
 
-/// 32 bits, whose floats libgcc computes.
+/// RV32 without F, with floats by libgcc.
 pub(super) const RISCV32: Instructions = Instructions {
     each: &[
         (Work::Step, 40.04),
@@ -41,7 +41,7 @@ pub(super) const RISCV32: Instructions = Instructions {
     frames: 240,
 };
 
-/// 64 bits with F.
+/// RV64 with F.
 pub(super) const RISCV64: Instructions = Instructions {
     each: &[
         (Work::Step, 38.63),
@@ -80,7 +80,7 @@ pub(super) const RISCV64: Instructions = Instructions {
     frames: 320,
 };
 
-/// 64 bits with vectors.
+/// RV64 with vectors.
 pub(super) const RVV: Instructions = Instructions {
     each: &[
         (Work::Step, 105.55),

@@ -1,4 +1,4 @@
-//! What generated code computes, compared with what was recorded.
+//! Comparison of generated code with recorded outputs.
 
 use super::distance::error;
 
@@ -7,16 +7,15 @@ use super::distance::error;
 pub(super) struct Compared {
     /// The largest distance.
     pub(super) error: f64,
-    /// Sums over all elements: of the squares of the distances, of the recording, of what was
-    /// computed, and of the products of these two.
+    /// Sums over all elements: squared distances, squared recorded values, squared computed values,
+    /// and products of recorded and computed values.
     squares: f64,
     recorded: f64,
     computed: f64,
     product: f64,
     /// The number of elements.
     pub(super) elements: usize,
-    /// The number of rows along the last axis, and of those whose largest element is at another
-    /// place.
+    /// The number of rows along the last axis, and of rows with another arg max.
     pub(super) rows: usize,
     pub(super) other_places: usize,
     /// The number of elements on the other side of the threshold.
@@ -31,7 +30,7 @@ impl Compared {
             self.error = self.error.max(distance);
             self.squares += distance * distance;
             let got = f64::from(got);
-            // what is NaN or infinite in both is no distance, and no power
+            // NaN and infinite values have no power
             if recorded.is_finite() && got.is_finite() {
                 self.recorded += recorded * recorded;
                 self.computed += got * got;
@@ -54,20 +53,19 @@ impl Compared {
         (self.squares / self.elements.max(1) as f64).sqrt()
     }
 
-    /// The power of the recording over that of the distances, in decibels; infinite where they are
-    /// equal.
+    /// The power of the recording over the power of the distances, in decibels. Infinite if all
+    /// distances are 0.
     pub(super) fn snr(&self) -> f64 {
         10.0 * (self.recorded / self.squares).log10()
     }
 
-    /// The cosine of the angle between the recording and what was computed; NaN where one of them
-    /// is zero.
+    /// The cosine of the angle between recorded and computed values; NaN if either vector is zero.
     pub(super) fn cosine(&self) -> f64 {
         self.product / (self.recorded.sqrt() * self.computed.sqrt())
     }
 }
 
-/// The place of the first of the largest elements.
+/// The index of the largest element; of equal elements, the first.
 fn largest_at(row: &[f64]) -> usize {
     (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best })
 }

@@ -1,21 +1,21 @@
-//! What a step costs in one arithmetic.
+//! Costs of a step in one precision.
 
 use crate::compile::Compilation;
 use crate::report::TargetCost;
 
-/// What a step costs.
+/// Costs of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Costs {
-    /// Bytes of what cannot change; of a target that is no machine of its own, without the code.
+    /// Bytes of weights and constants, and of the code if `with_code`.
     pub(super) flash: u64,
-    /// Whether `flash` counts the code.
+    /// True if `flash` includes the code.
     pub(super) with_code: bool,
-    /// Instructions of a step on the target; `None` where they are not known.
+    /// Instructions of a step on the target. `None`: the target has no estimate.
     pub(super) instructions: Option<u64>,
 }
 
 impl Costs {
-    /// Of the body that the target's compiler makes if it is told nothing else.
+    /// The costs of the body that the target's compiler chooses by default.
     pub(super) fn of(compilation: &Compilation) -> Self {
         let (isa, _) = compilation.plan.isas[compilation.plan.usual()];
         match TargetCost::new(compilation, isa, None) {

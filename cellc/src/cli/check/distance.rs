@@ -1,10 +1,10 @@
-//! The distance of a computed value from the right one.
+//! The distance of a computed value from the exact value.
 
-/// How far `got` is from `exact`: infinitely far if one of them is no number, or infinite, and the
-/// other is not.
+/// The distance between `got` and `exact`. Infinite if only one of the two is NaN, or only one is
+/// infinite.
 pub(super) fn error(exact: f64, got: f32) -> f64 {
     if (exact.is_nan() && got.is_nan()) || exact as f32 == got {
-        // Past the largest f32 the right answer is infinity.
+        // beyond the largest f32 the correct result is infinity
         return if got.is_finite() { (exact - f64::from(got)).abs() } else { 0.0 };
     }
     let error = (exact - f64::from(got)).abs();

@@ -1,4 +1,4 @@
-//! Where the inputs of the steps come from.
+//! Inputs of `cellc check`: random or recorded.
 
 use crate::bound::states;
 use crate::cli::Failure;
@@ -9,15 +9,18 @@ use crate::random::Random;
 
 use super::recording::{Call, Recording};
 
-/// What inputs are made of.
+/// Source of the inputs.
 pub(super) enum Source {
     Drawn { seed: u64, range: Range },
     Recorded(Recording),
 }
 
 impl Source {
-    /// The number of steps: as many as are asked for, or `drawn` of them, or as many as the
-    /// recording has.
+    /// The number of steps: `asked`; if `None`, `drawn` for random inputs, else the length of the
+    /// recording.
+    ///
+    /// # Errors
+    /// If `asked` exceeds the length of the recording.
     pub(super) fn steps(&self, asked: Option<usize>, drawn: usize) -> Result<usize, Failure> {
         let Self::Recorded(recording) = self else { return Ok(asked.unwrap_or(drawn)) };
         let recorded = recording.steps();
@@ -30,21 +33,21 @@ impl Source {
     }
 }
 
-/// The inputs of one step after another.
+/// Produces the inputs step by step.
 pub(super) struct Inputs<'a> {
     source: &'a Source,
     random: Random,
-    /// The call whose files are read, by its number.
+    /// Index and contents of the recorded call read last.
     call: Option<(usize, Call)>,
 }
 
-/// What comes with the inputs of a step.
+/// What [`Inputs::next`] reports about a step.
 pub(super) struct Next {
-    /// The Parameters that have other elements than in the step before.
+    /// Indices of parameters written for this step.
     pub(super) changed: Vec<usize>,
-    /// Whether states and variables start anew.
+    /// True if states and variables start from their initial values.
     pub(super) fresh: bool,
-    /// By result: what was recorded of this step.
+    /// By result: the recorded values of this step.
     pub(super) recorded: Vec<Option<Vec<f64>>>,
 }
 
@@ -54,8 +57,8 @@ impl<'a> Inputs<'a> {
         Self { source, random: Random::new(seed), call: None }
     }
 
-    /// Sets the Parameters of a step. States that no file gives go on from `reached`, where the
-    /// reference has come to.
+    /// Sets the parameters of a step. States without a file continue from `reached`, the
+    /// reference's states after the previous step.
     pub(super) fn next(
         &mut self,
         step: usize,
@@ -79,7 +82,7 @@ impl<'a> Inputs<'a> {
                 for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
                     let state = model.states.iter().position(|pair| pair.parameter == i);
                     *values = match (state, &call.inputs[i]) {
-                        // between the steps of one call the state goes on
+                        // within a call the state continues from step to step
                         (Some(state), Some(_)) if frame > 0 => of_reached(&reached[state]),
                         (Some(state), None) if !fresh => of_reached(&reached[state]),
                         (_, None) => Numbers::Floats(vec![0.0; parameter.shape.iter().product()]),
@@ -108,7 +111,7 @@ impl<'a> Inputs<'a> {
             let len = parameter.shape.iter().product();
             *values = match (state, parameter.largest_drawn()) {
                 _ if parameter.weight && step > 0 => continue,
-                // As PyTorch initialises: sums stay of order 1 whatever the size.
+                // as PyTorch initialises weights: sums stay of order 1 for every size
                 _ if parameter.weight => Numbers::Floats(
                     random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
                 ),
@@ -124,7 +127,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// A state of the reference as generated code takes it.
+/// A state of the reference, rounded to f32.
 fn of_reached(state: &[f64]) -> Numbers {
     Numbers::Floats(state.iter().map(|&v| v as f32).collect())
 }

@@ -1,4 +1,4 @@
-//! What a tool reads.
+//! The report as JSON.
 
 use serde::Serialize;
 
@@ -17,9 +17,9 @@ struct Report<'a> {
     language: &'static str,
     inputs: String,
     steps: usize,
-    /// No bound is broken, and no error is above the largest that is allowed.
+    /// True if no error exceeds its bound or `--max-error`.
     passed: bool,
-    /// The outputs whose largest error is above the one that is allowed.
+    /// Outputs with a largest error above `--max-error`.
     above_max_error: Vec<TooFar<'a>>,
     precisions: Vec<OfPrecision<'a>>,
 }
@@ -56,13 +56,13 @@ struct Output<'a> {
 #[derive(Serialize)]
 struct OneStep {
     error: f64,
-    /// Where the largest error is; none if it says nothing.
+    /// The bound of the value with the largest error; `None` if the bound is useless.
     bound: Option<f64>,
     no_useful_bound: Option<String>,
     values_beyond_bound: usize,
 }
 
-/// Numbers that are infinite are `null`.
+/// Infinite numbers become `null`.
 #[derive(Serialize)]
 struct AllSteps {
     error: f64,
@@ -82,7 +82,7 @@ struct Recorded {
     threshold_differs: Option<usize>,
 }
 
-/// Everything as JSON.
+/// The report of all precisions.
 pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
     let far = arguments.max_error.map_or_else(Vec::new, |most| too_far(all, most));
     let report = Report {

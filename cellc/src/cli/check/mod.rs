@@ -1,5 +1,5 @@
-//! `cellc check`: the generated code against the float64 reference, its own error bound, and what
-//! was recorded.
+//! `cellc check`: compares generated code with the float64 reference, the stated error bound, and
+//! recorded outputs.
 
 mod compared;
 mod costs;
@@ -32,18 +32,18 @@ use table::Table;
 struct Checked {
     precision: Precision,
     compilation: Compilation,
-    /// The instruction set that the steps ran on.
+    /// The instruction set of the run.
     isa: String,
-    /// Whether it fuses multiply-add.
+    /// True if the instruction set fuses multiply-add.
     fused: bool,
     steps: usize,
-    /// By result, and by variable after them.
+    /// One table per result, then one per variable.
     tables: Vec<Table>,
     costs: Costs,
 }
 
 impl Checked {
-    /// Whether states or variables are kept between steps.
+    /// True if states or variables are kept between steps.
     fn keeps(&self) -> bool {
         keeps(&self.compilation.model)
     }
@@ -53,8 +53,8 @@ impl Checked {
     }
 }
 
-/// Runs the steps in each precision that is asked for, prints what is found, and fails if a bound
-/// is broken or an error is above the largest that is allowed.
+/// Runs the steps in each requested precision and prints the report. Fails if an error exceeds its
+/// bound or `--max-error`.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
@@ -76,7 +76,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         let options = Options { precision, ..options.clone() };
         progress.stage("compiling");
         let compilation = compile::compile(&model, &options)?;
-        // the same warning once, and before what the files of inputs may lack
+        // each warning once, before errors about the files of inputs
         let known = found.first().map_or(&[][..], |first| &first.compilation.warnings.0);
         let warnings = compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
         let warnings = Diagnostics(warnings.cloned().collect());
@@ -94,11 +94,11 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if above || found.iter().any(Checked::is_broken) { Err(Failure::Broken) } else { Ok(()) }
 }
 
-/// What a threshold lacks.
+/// The error for `--threshold` without recorded outputs.
 const NOTHING_RECORDED: &str = "--threshold counts decisions that differ from a recording: add the recorded outputs, --output NAME=FILE or \
                                 r<k>_out<j>.npy beside the inputs";
 
-/// That a recording of single steps is no sequence.
+/// The notice for a recording of calls with one step each, though the number of steps is open.
 pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
     let found = format!("each of the {files} calls is a sequence of one step, which begins with the initial state");
     let help = "if the recording goes on from call to call, put all steps into one file of each input, r0_in0.npy, \
@@ -106,8 +106,7 @@ pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
     Diagnostic::notice(Origin::Unknown, found).help(help)
 }
 
-/// The precisions and outputs of which an error is above the largest that is allowed, or is no
-/// number; and that error.
+/// Errors above `most`, or NaN, each with its precision and output.
 fn too_far(found: &[Checked], most: f64) -> Vec<(Precision, &str, f64)> {
     let mut all = Vec::new();
     for checked in found {
@@ -121,7 +120,7 @@ fn too_far(found: &[Checked], most: f64) -> Vec<(Precision, &str, f64)> {
     all
 }
 
-/// Runs the steps.
+/// Runs the steps in one precision.
 fn checked(
     arguments: &CheckArguments,
     compilation: Compilation,
@@ -158,7 +157,7 @@ fn checked(
     }
     let mut tables = run.tables;
     for (layer, found) in integers.iter().flat_map(IntegerRuns::layers) {
-        // a result that does not depend on a layer says nothing of it
+        // only results that depend on the layer
         for (table, found) in tables.iter_mut().zip(found).filter(|(_, found)| found.error > 0.0) {
             table.layers.push((layer.to_owned(), *found));
         }
@@ -167,26 +166,25 @@ fn checked(
     Ok(Checked { precision, isa, fused, steps, tables, costs, compilation })
 }
 
-/// Whether a model keeps states or variables between steps.
+/// True if a model keeps states or variables between steps.
 fn keeps(model: &ValidModel) -> bool {
     !model.states.is_empty() || !model.variables.is_empty()
 }
 
-/// The i-th of the results, and of the variables after them.
+/// Result i; beyond the results, the variables follow.
 fn part<V>(outcome: &Outcome<V>, i: usize) -> &[V] {
     outcome.parts().nth(i).map_or(&[], Vec::as_slice)
 }
 
-/// Steps, of the reference and of generated code.
+/// A run of the reference and of generated code.
 struct Run<'m> {
     model: &'m ValidModel,
     threshold: Option<f64>,
     tables: Vec<Table>,
-    /// The Parameters of a step, as generated code and as the reference take them.
+    /// The parameters of a step: for generated code, and in float64 for the reference.
     given: Vec<Numbers>,
     exact: Vec<Vec<f64>>,
-    /// The states and variables with which the reference and the generated code go on, each with
-    /// its own.
+    /// States and variables after the last step: of the reference, and of generated code.
     exact_states: Vec<Vec<f64>>,
     own_states: Vec<Vec<f32>>,
     exact_variables: Vec<Vec<f64>>,
@@ -208,7 +206,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// One step from where the reference has come to, and one from where the generated code has.
+    /// Computes one step from the reference's state, and one from the state of generated code.
     fn step(
         &mut self,
         step: usize,
@@ -227,7 +225,7 @@ impl<'m> Run<'m> {
         if next.fresh {
             self.exact_variables = initial_variables(model);
         }
-        // One step from where the reference has come to, as far as f32 holds it.
+        // a step from the reference's state, rounded to f32
         let as_f32 = |values: &Vec<f64>| values.iter().map(|&v| v as f32).collect();
         let variables: Vec<Vec<f32>> = self.exact_variables.iter().map(as_f32).collect();
         let before: Vec<Vec<f64>> = variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
@@ -238,7 +236,7 @@ impl<'m> Run<'m> {
         for (r, table) in self.tables.iter_mut().enumerate() {
             table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
         }
-        // the recording goes on from its own states where it brings them
+        // a recording with states continues from the recorded states
         let brings_states = matches!(source, Source::Recorded(recording) if recording.gives_states(model));
         if brings_states {
             self.compare(&next.recorded, &got);
@@ -267,7 +265,7 @@ impl<'m> Run<'m> {
         Ok(())
     }
 
-    /// Compares the results of a step with what was recorded of it.
+    /// Compares the results of a step with the recorded results.
     fn compare(&mut self, recorded: &[Option<Vec<f64>>], got: &Outcome<f32>) {
         for (r, recorded) in recorded.iter().enumerate() {
             let Some(recorded) = recorded else { continue };

@@ -1,4 +1,4 @@
-//! What a person reads.
+//! The report as text.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use super::inputs::Source;
 use super::table::{Broken, Table};
 use super::{Checked, too_far};
 
-/// What was found in one arithmetic.
+/// The report of one precision.
 pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
     let mut text = title(arguments, source, checked);
     for line in notes(checked) {
@@ -32,7 +32,7 @@ pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Check
     text
 }
 
-/// The model, the steps, the code, the inputs.
+/// The first line: model, steps, code and inputs.
 fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
     let options = &checked.compilation.options;
     let code = match (options.language, options.arch) {
@@ -52,7 +52,7 @@ fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> Stri
     )
 }
 
-/// Where the inputs come from.
+/// The source of the inputs.
 pub(super) fn inputs(source: &Source, model: &ValidModel) -> String {
     match source {
         Source::Recorded(recording) => format!("inputs from {}", recording.from),
@@ -63,7 +63,7 @@ pub(super) fn inputs(source: &Source, model: &ValidModel) -> String {
     }
 }
 
-/// What is to be known of the arithmetic.
+/// Notes about the arithmetic.
 fn notes(checked: &Checked) -> Vec<String> {
     let compilation = &checked.compilation;
     let model = &compilation.model;
@@ -87,7 +87,7 @@ fn notes(checked: &Checked) -> Vec<String> {
     lines
 }
 
-/// One output.
+/// The section of one output.
 fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &Table) -> String {
     let interface = &checked.compilation.interface;
     let mut text = format!("\n{} {:?}", field.name, field.shape);
@@ -144,7 +144,7 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     text
 }
 
-/// How far an output is from its recording.
+/// The lines that compare an output with its recording.
 fn recording(
     arguments: &CheckArguments,
     table: &Table,
@@ -167,7 +167,7 @@ fn recording(
     text
 }
 
-/// Whether bounds hold, and errors are as small as is asked for.
+/// The last lines: whether errors exceed bounds or `--max-error`.
 fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
     let broken = all.iter().any(Checked::is_broken);
     let tables = || all.iter().flat_map(|checked| &checked.tables);
@@ -196,7 +196,7 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
     text
 }
 
-/// How far the outputs are from their recordings, where no limit was given.
+/// Largest distances from recordings, if `--max-error` is not given.
 fn recorded(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
@@ -216,7 +216,7 @@ fn recorded(all: &[Checked]) -> String {
     text
 }
 
-/// One table of all precisions: a row for each, of each output.
+/// The report of several precisions: a table per output, with a row per precision.
 pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let mut text = title(arguments, source, first);
@@ -251,7 +251,7 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
     text
 }
 
-/// An output in one precision.
+/// The row of an output in one precision.
 fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
     let own = &table.own_state;
     let mut cells =
@@ -267,7 +267,7 @@ fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
     cells
 }
 
-/// Rows of cells in columns: the first to the left, the others to the right.
+/// Aligns rows of cells in columns: the first column left, all others right.
 fn columns(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
@@ -292,7 +292,7 @@ fn decibels(value: f64) -> String {
     }
 }
 
-/// With as many nines as there are.
+/// Nine decimals: a cosine near 1 differs in its last nines.
 fn cosine(value: f64) -> String {
     if value.is_nan() { "-".to_owned() } else { format!("{value:.9}") }
 }

@@ -1,5 +1,4 @@
-//! Inputs from files, and outputs that were recorded with them. Where the number of steps is open,
-//! each call is checked step by step.
+//! Recorded inputs and outputs. If the number of steps is open, each call is checked step by step.
 
 use std::path::{Path, PathBuf};
 
@@ -12,28 +11,28 @@ use crate::harness::Numbers;
 use crate::model::{Model, ResultValue, Tensor, ValidModel};
 use crate::options::Options;
 
-/// The files of the calls.
+/// The files of all calls.
 pub(super) struct Recording {
     parameters: Vec<Expected>,
-    /// By call and Parameter; `None`: a state that starts at zero and goes on.
+    /// By call and parameter. `None`: a state that starts at zero and continues from step to step.
     inputs: Vec<Vec<Option<PathBuf>>>,
     /// By call and result.
     outputs: Vec<Vec<Option<PathBuf>>>,
     /// The number of steps of each call.
     frames: Vec<usize>,
-    /// What the report says of the inputs.
+    /// The report's name for the source of the inputs.
     pub(super) from: String,
 }
 
-/// What the files of one call hold.
+/// The contents of the files of one call.
 pub(super) struct Call {
     pub(super) inputs: Vec<Option<(Numbers, Vec<usize>)>>,
     outputs: Vec<Option<Tensor>>,
 }
 
 impl Recording {
-    /// Finds the inputs and fixes the sizes that the model leaves open, but for a number of steps
-    /// that may stay open. `None` if no files are given.
+    /// Finds the input files and fixes open sizes of the model, except the number of steps. `None`
+    /// if no files are given.
     pub(super) fn open(
         arguments: &CheckArguments,
         model: &mut Model,
@@ -49,7 +48,7 @@ impl Recording {
         };
         let has_steps = parameters.iter().any(|expected| expected.own_in_each_step);
         if !has_steps {
-            // A later call that differs is refused when it is read.
+            // later calls with other shapes are refused when their files are read
             let shape = |(path, expected): (&Option<PathBuf>, _)| match path {
                 Some(path) => Ok(Some(calls::read(path, expected)?.shape().to_vec())),
                 None => Ok(None),
@@ -64,7 +63,7 @@ impl Recording {
         Ok(Some(Self { parameters, inputs, outputs, frames, from }))
     }
 
-    /// Finds the recorded outputs, and the number of steps of each call.
+    /// Finds recorded outputs and counts the steps of each call.
     pub(super) fn compiled(&mut self, arguments: &CheckArguments, compilation: &Compilation) -> Result<(), Failure> {
         let Compilation { model, interface, .. } = compilation;
         let fields: Vec<&str> = interface.outputs.iter().map(|field| &field.name[..]).collect();
@@ -97,17 +96,17 @@ impl Recording {
         self.inputs.len()
     }
 
-    /// Whether outputs were recorded.
+    /// True if outputs were recorded.
     pub(super) fn has_outputs(&self) -> bool {
         self.outputs.iter().flatten().any(Option::is_some)
     }
 
-    /// Whether there are several calls, of one step each.
+    /// True for several calls of one step each.
     pub(super) fn is_in_single_steps(&self) -> bool {
         self.frames.len() > 1 && self.frames.iter().all(|frames| *frames == 1)
     }
 
-    /// The number of steps that the files of a call hold.
+    /// The number of steps in the files of a call.
     fn frames_of(&self, call: usize, model: &ValidModel) -> Result<usize, Failure> {
         let mut found: Option<(usize, &Path)> = None;
         let all = self.inputs[call].iter().zip(&self.parameters).zip(&model.parameters);
@@ -133,7 +132,7 @@ impl Recording {
         self.frames.iter().sum()
     }
 
-    /// The call that a step belongs to, and which of its steps it is.
+    /// The call of a step, and the index of the step in the call.
     pub(super) fn place(&self, mut step: usize) -> (usize, usize) {
         for (call, frames) in self.frames.iter().enumerate() {
             match step.checked_sub(*frames) {
@@ -144,7 +143,7 @@ impl Recording {
         unreachable!("check: the recording has as many steps as are taken")
     }
 
-    /// Whether each call brings the states that it starts from.
+    /// True if files give the initial states of each call.
     pub(super) fn gives_states(&self, model: &ValidModel) -> bool {
         let mut states = model.states.iter().map(|pair| self.inputs[0][pair.parameter].is_some());
         model.steps.is_none() && states.any(|given| given)
@@ -164,7 +163,7 @@ impl Recording {
         })
     }
 
-    /// By result, what a call's files hold of one step.
+    /// By result, the recorded values of one step of a call.
     pub(super) fn outputs(
         &self,
         call: &Call,
@@ -178,13 +177,13 @@ impl Recording {
             let one = &result.shape[..];
             let wanted = match &model.steps {
                 Some(steps) if steps.results[i] => self.frames[at],
-                // it is known after the last step only
+                // an output without a time axis belongs to the last step
                 Some(_) if frame + 1 < self.frames[at] => return Ok(None),
                 _ => 1,
             };
             let at_frame = if wanted == 1 { 0 } else { frame };
             let shape = tensor.shape();
-            // as many parts as the call had
+            // the first axis may be shorter: only the parts of this call
             let is_part = |most: &usize| shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..];
             if result.parts.is_some() && shape.len() == one.len() && one.first().is_some_and(is_part) {
                 return Ok(Some((0..tensor.len()).map(|place| tensor.get_f64(place)).collect()));
@@ -205,7 +204,7 @@ impl Call {
     /// An input of one step, whose shape is `one`.
     pub(super) fn input(&self, i: usize, one: &[usize], frame: usize) -> Numbers {
         let (numbers, shape) = self.inputs[i].as_ref().expect("an input that a file gives");
-        // what has no step of its own is the same in all
+        // an input without a time axis is shared by all steps
         let frame = if frames(shape, one) == Some(1) { 0 } else { frame };
         let places = places(shape, one, frame).expect("shapes were compared");
         match numbers {
@@ -215,12 +214,12 @@ impl Call {
     }
 }
 
-/// The number of steps of a shape that a tensor holds.
+/// The number of steps, each of shape `one`, in a tensor.
 fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
     axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
 }
 
-/// Where the elements of a step stand in a tensor that holds several.
+/// The indices of the elements of one step in a tensor of several steps.
 fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
     let Some(axis) = axis_of_steps(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
     let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);

@@ -1,4 +1,4 @@
-//! What is found about one output.
+//! Errors of one output.
 
 use crate::bound::{Seen, Useless};
 use crate::free_run::Gathered;
@@ -6,31 +6,31 @@ use crate::free_run::Gathered;
 use super::compared::Compared;
 use super::distance::error;
 
-/// What was found about one result or variable.
+/// Errors of one result or variable.
 #[derive(Default)]
 pub(super) struct Table {
-    /// The largest error of one step, and the bound where it was found.
+    /// The largest error of one step, and the bound of the same value.
     pub(super) error: f64,
     pub(super) bound: f64,
-    /// The largest error over its own bound.
+    /// The largest ratio of an error to the bound of the same value.
     pub(super) share: f64,
-    /// Values whose bound is infinite or no number: nothing is claimed of them.
+    /// The number of values with an infinite or NaN bound.
     pub(super) unbounded: usize,
-    /// Values further from the reference than their bound.
+    /// The number of values with an error above their bound.
     pub(super) broken: usize,
-    /// The first of them.
+    /// The first value with an error above its bound.
     pub(super) first_broken: Option<Broken>,
-    /// Of one step from the reference's state.
+    /// Statistics of steps from the reference's state.
     one_step: Gathered,
-    /// The errors of the generated code fed with its own state.
+    /// Statistics of steps from the state of generated code.
     pub(super) own_state: Gathered,
-    /// The errors of each layer whose products alone are integers, where there are several.
+    /// Errors with integers in a single layer, for each layer that multiplies integers.
     pub(super) layers: Vec<(String, Gathered)>,
-    /// The distances from what was recorded.
+    /// Distances from the recording.
     pub(super) recording: Option<Compared>,
 }
 
-/// A value that is too far from the reference.
+/// A value with an error above its bound.
 pub(super) struct Broken {
     pub(super) step: usize,
     pub(super) element: usize,
@@ -60,7 +60,7 @@ impl Table {
         }
     }
 
-    /// Adds a step from the generated code's own state.
+    /// Adds a step from the state of generated code.
     pub(super) fn own_state(&mut self, exact: &[f64], got: &[f32]) {
         for (&exact, &got) in exact.iter().zip(got) {
             self.own_state.add(exact, error(exact, got));
@@ -72,14 +72,14 @@ impl Table {
         self.one_step.largest()
     }
 
-    /// Why the bound where the largest error is says nothing; `None` if it does.
+    /// Why the bound of the value with the largest error is useless; `None` if the bound is useful.
     pub(super) fn useless(&self) -> Option<Useless> {
         let Seen { low, high, .. } = self.one_step.seen(1);
         let seen = Seen { low, high, error: Some(self.error) };
         Useless::of(self.bound, [low, high], Some(&seen))
     }
 
-    /// The largest distance from the reference in any step, or from the recording.
+    /// The largest error of all steps, and of the comparison with the recording.
     pub(super) fn largest_error(&self) -> f64 {
         let recorded = self.recording.as_ref().map_or(0.0, |compared| compared.error);
         self.error.max(self.own_state.error).max(recorded)
@@ -100,13 +100,12 @@ mod tests {
         let first = table.first_broken.as_ref().unwrap();
         assert_eq!((first.step, first.element), (1, 1));
         assert_eq!(table.useless(), Some(Useless::Infinite));
-        // Without an error there is no share, but with one beyond a bound of zero it is broken all
-        // the same.
+        // a bound of zero has no ratio, but an error above it counts as broken
         table.one_step(2, &[0.0], &[1e-30], &[0.0]);
         assert_eq!(table.broken, 2);
     }
 
-    /// A bound as wide as the values is not stated.
+    /// A bound as wide as the range of the values is useless.
     #[test]
     fn a_bound_of_the_whole_range_is_useless() {
         let mut table = Table::default();

@@ -1,4 +1,4 @@
-/// AVX-512 F, DQ, BW and VL.
+/// True if the processor has AVX-512 F, DQ, BW and VL, and the system saves all vector registers.
 #[cfg(target_arch = "x86_64")]
 fn has_avx512() -> bool {
     const AVX2: u32 = 1 << 5;

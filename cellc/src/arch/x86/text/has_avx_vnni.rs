@@ -1,4 +1,4 @@
-/// AVX2 with FMA, F16C and AVX-VNNI.
+/// True if the processor has AVX2, FMA, F16C and AVX-VNNI, and the system saves XMM and YMM.
 #[cfg(target_arch = "x86_64")]
 fn has_avx_vnni() -> bool {
     const AVX2: u32 = 1 << 5;

@@ -1,5 +1,4 @@
-/// AVX-512 F, DQ, BW, VL and VNNI. And whether the processor has tiles of bytes, and Linux lets the program use them: from then on it saves them with the registers of the program's
-/// threads.
+/// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and AMX with products of bytes, and if Linux grants the program AMX. From then on Linux saves the tiles of all threads.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_os = "linux"))]
 fn has_tiles() -> bool {
     const AVX2: u32 = 1 << 5;
