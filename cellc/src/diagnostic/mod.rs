@@ -1,5 +1,6 @@
 //! Diagnostics: problem, place and remedy.
 
+mod remedies;
 mod render;
 mod setting;
 
@@ -7,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+pub(crate) use remedies::WITHOUT_PROJECTIONS;
 pub use setting::{Setting, Wording};
 pub(crate) use setting::{in_shell, method};
 

@@ -1,4 +1,4 @@
-//! Weights of PyTorch in the two parts of `weight_norm`, and tensors of normalizations.
+//! Weights of PyTorch in the two parts of `weight_norm`, tensors of normalizations and of projections.
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
@@ -36,6 +36,11 @@ pub(super) fn normalization<'n>(mut tensors: impl Iterator<Item = (&'n str, usiz
         _ => false,
     };
     tensors.find(is_normal).map(|(name, _)| name)
+}
+
+/// The first of these tensors of a recurrent module that is a projection.
+pub(crate) fn projection<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    names.find(|name| name.rsplit('.').next().is_some_and(|own| own.starts_with("weight_hr_l")))
 }
 
 #[cfg(test)]

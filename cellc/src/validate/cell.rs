@@ -1,7 +1,7 @@
 //! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
 
 use super::{Known, MALFORMED, Validation, floats};
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, Spelling, WeightLayout,
     WeightSource, shape_text,
@@ -341,6 +341,12 @@ impl<'a> Validation<'a> {
             self.other_hidden_size(recurrent, other);
             return None;
         }
+        if let Some(c) = projected(recurrent) {
+            let found = format!("an h of {hidden_size} elements and a c of {c}: an LSTM with projections (proj_size)");
+            let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
+            self.error(node, &node.origin, found, "an h and a c of one size", help);
+            return None;
+        }
         let rank = if sequence { 3 } else { 2 };
         let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
         let of_x = |axis: usize| x.map(|x| x[axis]);
@@ -455,6 +461,16 @@ fn meaning(recurrent: &Recurrent, role: CellPort) -> String {
         (CellPort::A, false) => "[N, 1], N as in x".to_owned(),
         (CellPort::A, true) => "[N, T, 1], N and T as in X".to_owned(),
     }
+}
+
+/// The size of c, if it is larger than that of h: h is a projection of the cell's output.
+fn projected(recurrent: &Recurrent) -> Option<usize> {
+    let size_of = |port: CellPort| {
+        let (_, shape) = recurrent.shapes().find(|(role, _)| *role == port)?;
+        shape?.last().copied()
+    };
+    let (h, c) = (size_of(CellPort::H)?, size_of(CellPort::C)?);
+    (h == recurrent.cell.hidden_size && c > h).then_some(c)
 }
 
 /// The one hidden size for which all but X are made, if it is not the one that is said.

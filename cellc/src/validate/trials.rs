@@ -28,7 +28,7 @@ const MOST_TRIALS: usize = 40;
 const MOST_NODES: usize = 200_000;
 
 /// Shapes of inputs, each with the place of its input. `None` leaves a size open.
-type Shapes = Vec<(usize, Vec<Option<usize>>)>;
+pub(super) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
 
 /// What the open axes of an input count.
 struct OpenInput {

@@ -6,9 +6,9 @@ use std::fs::File;
 use super::archive;
 use super::lines::{Advice, Named, advice, in_python, in_shell, python, to_output};
 use super::pickle::{Checkpoint, checkpoint};
-use crate::diagnostic::quoted;
+use crate::diagnostic::{WITHOUT_PROJECTIONS, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
-use crate::front::weight_norm::{normalization, remedy_of_weight_norm};
+use crate::front::weight_norm::{normalization, projection, remedy_of_weight_norm};
 
 /// Steps of a call in the line that declares layers of both directions.
 const EXAMPLE_STEPS: usize = 100;
@@ -83,8 +83,15 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     };
     let normed = weight_norm(found);
     let normalization = normalization(found.tensors.iter().map(|(name, shape)| (&name[..], shape.len())));
+    let projection = projection(found.tensors.iter().map(|(name, _)| &name[..]));
     let help = match (&recurrent, &normed, found.tensors.is_empty()) {
         (_, Some(remedy), _) => remedy.clone(),
+        _ if let Some(name) = projection => {
+            format!(
+                "its tensor {} is of an LSTM with projections (proj_size): {WITHOUT_PROJECTIONS}; then {export}",
+                quoted(name)
+            )
+        }
         (Some(_), ..) if normalization.is_some() => {
             let name = normalization.unwrap_or_default();
             format!(
@@ -109,7 +116,7 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
             }
         ),
     };
-    let is_other = recurrent.is_none() && !found.tensors.is_empty();
+    let is_other = projection.is_some() || recurrent.is_none() && !found.tensors.is_empty();
     if normed.is_some() || is_other || normalization.is_some() {
         return advice(is, &help, of_export);
     }
@@ -193,6 +200,16 @@ mod tests {
         assert!(both.contains("--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"), "{both}");
         assert!(!lines(&[hh]).contains("bidirectional"));
         assert_eq!(lines(&[hh, ("norm.weight", &[5])]), "cellc net.onnx -o net.rs");
+    }
+
+    /// PyTorch exports no LSTM with projections to ONNX.
+    #[test]
+    fn projections_are_named() {
+        let tensors: [(&str, &[u64]); 3] =
+            [("r.weight_ih_l0", &[32, 6]), ("r.weight_hh_l0", &[32, 3]), ("r.weight_hr_l0", &[3, 8])];
+        let said = of_checkpoint(&found(&tensors), &Named::new(Path::new("net.pt").into()), "");
+        assert!(said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"), "{}", said.help);
+        assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
     }
 
     #[test]

@@ -812,6 +812,24 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     assert!(!said.contains("h0"), "{said}");
 }
 
+/// An LSTM whose state c is wider than h, as PyTorch exports `nn.LSTM(proj_size=3)`.
+#[test]
+fn projections_of_an_lstm_are_called_what_they_are() {
+    let zeros = |name: &str, dims: &[i64]| {
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 1, dims, &long(4, &floats(&vec![0.0; len])))
+    };
+    let inputs = [zeros("X", &[2, 1, 4]), zeros("w", &[1, 12, 4]), zeros("r", &[1, 12, 3]), zeros("b", &[1, 24])];
+    let states = [zeros("h", &[1, 1, 3]), zeros("c", &[1, 1, 8])];
+    let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
+    let lstm = long(1, &node("LSTM", &["X", "w", "r", "b", "", "h", "c"], "y", &size));
+    let graph = [lstm, inputs.concat(), states.concat(), long(12, &value("y", 3))].concat();
+    let (model, _) = read(&file(&graph, 17), None).expect("the shapes of states are validated");
+    let said = validate(&model, &Options::default()).expect_err("c has another size than h").to_string();
+    assert!(said.contains("an h of 3 elements and a c of 8: an LSTM with projections (proj_size)"), "{said}");
+    assert_eq!(said.matches("error:").count(), 1, "{said}");
+}
+
 /// Every attribute and input that came or went, on both sides of the operator set that brought the change.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {

@@ -12,9 +12,9 @@ use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::model_file::ModelFile;
 use super::not_finite;
-use super::weight_norm::{normalization, remedy_of_weight_norm};
+use super::weight_norm::{normalization, projection, remedy_of_weight_norm};
 use super::weights::{Baked, CellWeights, DenseLayer};
-use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, Wording, quoted};
+use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
 /// How many surplus tensors are named.
@@ -291,10 +291,9 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     };
     let directions = meant.sequence.map_or(1, Direction::count);
     let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&prefix)?)));
-    if let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_hr_l")) {
+    if let Some(name) = projection(own_names().map(|(name, _)| &name[..])) {
         let found = format!("{} has the tensor {}: an LSTM with projections (proj_size)", file.shown, quoted(name));
-        let help = "train it without proj_size: cellc computes no projections";
-        return Err(Diagnostics(vec![error(found).valid("an LSTM without proj_size").help(help)]));
+        return Err(Diagnostics(vec![error(found).valid("an LSTM without proj_size").help(WITHOUT_PROJECTIONS)]));
     }
     if directions == 1
         && let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_ih") && own.ends_with("_reverse"))

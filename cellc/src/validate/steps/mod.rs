@@ -4,6 +4,7 @@
 //! compiled for a number of steps that occurs nowhere else in it: every tensor either is the same for all steps, has an
 //! element for each along one axis, or is what the last step leaves.
 
+mod caches;
 mod pairs;
 
 use std::collections::HashMap;
@@ -45,6 +46,9 @@ pub(super) fn validate<'a>(
 ) -> Option<Result<(ValidModel, Diagnostics), Diagnostics>> {
     let steps = marker(model);
     let long = with(Some(steps));
+    if only_sizes && let Some(refused) = caches::refused(&long) {
+        return Some(Err(Diagnostics(vec![refused])));
+    }
     let open = long.open_axes.iter().all(|axes| axes.len() <= 1) && long.open_axes.iter().any(|axes| !axes.is_empty());
     if !open {
         return None;

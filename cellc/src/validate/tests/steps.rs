@@ -176,3 +176,36 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     assert!(!said(&traced(&[1, -1, 4], &[3], true), None).contains("only the"));
     assert!(!said(&traced(&[1, 7, 4], &[0], false), None).contains("only the"));
 }
+
+/// Attention over a cache to which every call appends a key: `past` of `[1, 2, -1, 8]`, as it is or permuted.
+fn growing_cache(permuted: bool) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 2, 1, 8]);
+    let past = graph.parameter("past", if permuted { &[1, -1, 2, 8] } else { &[1, 2, -1, 8] });
+    let order = graph.ints(&[0, 2, 1, 3]);
+    let turned = |graph: &mut Graph, value| match permuted {
+        true => graph.op(Op::Transpose, &[value, order]),
+        false => value,
+    };
+    let before = turned(&mut graph, past);
+    let keys = graph.op(Op::Concat { axis: -2 }, &[before, x]);
+    let scores = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, keys]);
+    let weights = graph.op(Op::Softmax { axis: -1, log: false }, &[scores]);
+    let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[weights, keys]);
+    let present = turned(&mut graph, keys);
+    graph.result("y", y);
+    graph.result("present", present);
+    graph
+}
+
+/// A cache that grows is named, and the shape that the help prints works.
+#[test]
+fn caches_that_grow_are_named() {
+    let cases = [("as it is", false), ("permuted", true)];
+    insta::assert_snapshot!(said(
+        cases.map(|(name, permuted)| (name, growing_cache(permuted), Options::default())).into()
+    ));
+    for (permuted, sizes) in [(false, [1, 2, 100, 8]), (true, [1, 100, 2, 8])] {
+        accepted(&growing_cache(permuted), &shapes(&[("past", &sizes)]));
+    }
+}
