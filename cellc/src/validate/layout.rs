@@ -1,6 +1,5 @@
 //! Operations that move elements without arithmetic: reshapes, transpositions, slices and concatenations.
 
-use super::limits::MOST_ELEMENTS;
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, Validation, element_count, fold};
 use crate::diagnostic::Severity;
@@ -90,46 +89,6 @@ impl Validation<'_> {
             }
             Known::Iteration(..) => None,
         }
-    }
-
-    /// A tensor without elements, as a split into parts of 0 gives: nothing but other operations
-    /// that move elements may read it.
-    fn empty(&mut self, node: &Node, element: ElementType, shape: Vec<usize>) -> Option<Known> {
-        let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
-        self.computable_up_to(node, &sizes, MOST_ELEMENTS)?;
-        let tensor = if element.is_float() { Tensor::from_f32(shape, &[]) } else { Tensor::from_i64(shape, &[]) };
-        Some(Known::Constant(tensor?, element))
-    }
-
-    /// Refuses to compute with a tensor without elements.
-    pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
-        use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
-        use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
-        let is_empty = |known: &Known| {
-            known.element().is_float() && known.tensor().is_some_and(|tensor| tensor.shape().contains(&0))
-        };
-        let moves = matches!(
-            &node.op,
-            Concat { .. }
-                | Convert
-                | If(_)
-                | Result
-                | ShapeOf
-                | Slice
-                | Split { .. }
-                | StridedSlice { .. }
-                | VariadicSplit
-                | Reshape { .. }
-                | Squeeze { .. }
-                | Transpose
-                | Unsqueeze
-        );
-        let mut inputs = node.inputs.iter().filter_map(|input| self.known[input.0].as_ref());
-        let Some(known) = inputs.find(|known| is_empty(known)).filter(|_| !moves) else { return false };
-        let found = format!("an input of shape {}: a size of 0", shape_text(&self.shape_of(known)));
-        let help = "correct the shape, or leave the layer out: there is nothing to compute";
-        self.error(node, &node.origin, found, "sizes of 1 or more", help);
-        true
     }
 
     fn view_constant(&mut self, node: &Node, tensor: &Tensor, geometry: &Geometry) -> Option<Tensor> {

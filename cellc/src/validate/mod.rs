@@ -16,6 +16,7 @@ mod cut;
 mod dependence;
 mod einsum;
 mod elementwise;
+mod empty;
 mod export;
 mod flow;
 mod fold;

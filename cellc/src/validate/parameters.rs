@@ -85,7 +85,9 @@ impl Validation<'_> {
             self.diagnostics.push(Diagnostic::warning(value.origin.clone(), found).layer(node.label()));
         }
         let stated = match (&value.shape, given) {
-            (Some(shape), _) => shape.clone(),
+            // sizes of 0 that stand for open ones
+            (Some(shape), Some(_)) => shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect(),
+            (Some(shape), None) => shape.clone(),
             (None, Some(given)) => vec![ANY; given.len()],
             (None, None) if self.partial => return None,
             (None, None) => {
@@ -162,7 +164,11 @@ impl Validation<'_> {
                 let (found, help) = match size {
                     0 => (
                         format!("the input has the shape {shape}: a size of 0"),
-                        "an empty tensor has no result: correct the shape".to_owned(),
+                        format!(
+                            "an input without elements gives nothing to a call: save the model with an example of 1 or more; \
+                             where 0 stands for an open size, give the size by {}",
+                            self.options.wording.of(Setting::Shape)
+                        ),
                     ),
                     _ => (
                         format!("the batch size {size}, but the input has the shape {shape}"),

@@ -60,6 +60,15 @@ pub(super) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Op
     Some(all)
 }
 
+/// The shape without these axes, or with a size of 1 for each where they are kept.
+pub(super) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
+    let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
+        true => keep.then_some(1),
+        false => Some(size),
+    };
+    shape.iter().enumerate().filter_map(size).collect()
+}
+
 /// The strides with which a tensor of `shape` is read as one of shape `to`, to which it broadcasts.
 pub(super) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
     let own = strides(shape);

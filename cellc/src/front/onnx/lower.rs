@@ -286,7 +286,9 @@ impl<'f> GraphReader<'f> {
                 if let Some(name) = named.filter(|name| !self.dimensions.contains(name)) {
                     self.dimensions.push(name.clone());
                 }
-                dims.push(self.size(dim));
+                // a written 0 is a size: an input without elements
+                let is_empty = named.is_none() && dim.dim_value == Some(0);
+                dims.push(if is_empty { Dim::Fixed(0) } else { self.size(dim) });
             }
             shape = Some(dims);
         }

@@ -830,6 +830,18 @@ fn projections_of_an_lstm_are_called_what_they_are() {
     assert_eq!(said.matches("error:").count(), 1, "{said}");
 }
 
+/// A size of 0 is an input without elements, unless the user gives the size.
+#[test]
+fn a_written_size_of_0_is_no_open_size() {
+    let graph = [long(1, &node("Relu", &["x"], "y", &[])), long(11, &value("x", 0)), long(12, &value("y", 0))].concat();
+    let (model, _) = read(&file(&graph, 17), None).expect("it can be read");
+    let said = validate(&model, &Options::default()).expect_err("x has no elements").to_string();
+    assert!(said.contains("the input has the shape [0]: a size of 0"), "{said}");
+    let given = Options { shapes: vec![("x".to_owned(), vec![Some(3)])], ..Options::default() };
+    let (valid, _) = validate(&model, &given).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(valid.results[0].shape, [3]);
+}
+
 /// Every attribute and input that came or went, on both sides of the operator set that brought the change.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {

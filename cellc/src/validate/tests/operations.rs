@@ -685,22 +685,49 @@ fn parts_without_elements_are_left_out() {
     });
     let expected = [(vec![2, 2], vec![0.0, 1.0, 3.0, 4.0]), (vec![2, 3], data.clone()), (vec![2, 1], vec![2.0, 5.0])];
     assert_eq!(parts, expected);
-    let sum = |g: &mut Graph, part: ValueId| {
+}
+
+/// Sums over no elements are 0, and products of matrices, too; a mean of no elements and an empty output are refused.
+#[test]
+fn parts_without_elements_are_folded() {
+    let part = |g: &mut Graph, x: ValueId| {
+        let (axis, lengths) = (g.int(1), g.ints(&[3, 0]));
+        g.ops(Op::VariadicSplit, &[x, axis, lengths], 2)[1]
+    };
+    let reduce = |g: &mut Graph, reduction: Reduction, part: ValueId, keep: bool| {
         let axis = g.ints(&[1]);
-        g.op(Op::Reduce { reduction: Reduction::Sum, keep: true, no_axes: NoAxes::All }, &[part, axis])
+        g.op(Op::Reduce { reduction, keep, no_axes: NoAxes::All }, &[part, axis])
     };
-    let product = |g: &mut Graph, part: ValueId| {
+    let data = counting(&[2, 3]);
+    let folded = both_ways(&[2, 3], &data, |g, x| {
+        let none = part(g, x);
+        let reduced = [Reduction::Sum, Reduction::Product, Reduction::Max, Reduction::L2]
+            .map(|reduction| reduce(g, reduction, none, reduction == Reduction::Sum));
         let weights = g.constant(&[2, 2]);
-        g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[part, weights])
-    };
-    let relu = |g: &mut Graph, part: ValueId| g.elementwise(Elementwise::Activation(Activation::Relu), &[part]);
+        let product = g.op(Op::MatMul { transpose_a: true, transpose_b: false }, &[none, weights]);
+        let square = g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[none, product]);
+        let relu = g.elementwise(Elementwise::Activation(Activation::Relu), &[none]);
+        let column = g.constant(&[2, 1]);
+        let sum = g.elementwise(Elementwise::Add, &[relu, column]);
+        let whole = g.op(Op::Concat { axis: 1 }, &[x, sum]);
+        [&reduced[..], &[square, whole]].concat()
+    });
+    let expected = [
+        (vec![2, 1], vec![0.0; 2]),
+        (vec![2], vec![1.0; 2]),
+        (vec![2], vec![f64::NEG_INFINITY; 2]),
+        (vec![2], vec![0.0; 2]),
+        (vec![2, 2], vec![0.0; 4]),
+        (vec![2, 3], data),
+    ];
+    assert_eq!(folded, expected);
     type Read<'r> = &'r dyn Fn(&mut Graph, ValueId) -> ValueId;
-    let reads: [Read<'_>; 4] = [&sum, &product, &relu, &|_, part| part];
+    let reads: [Read<'_>; 2] = [&|g, part| reduce(g, Reduction::Mean, part, false), &|_, part| part];
     for read in reads {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[2, 3]);
-        let parts = split(&mut graph, x);
-        let y = read(&mut graph, parts[1]);
+        let none = part(&mut graph, x);
+        let y = read(&mut graph, none);
         graph.result("y", y);
         let said = validate(&graph.0, &Options::default()).expect_err("it is refused").to_string();
         assert!(said.contains("of shape [2, 0]: a size of 0"), "{said}");
