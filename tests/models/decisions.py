@@ -621,10 +621,30 @@ def places(rng):
     return graph, feeds, [None] * len(outputs)
 
 
+def attention_heads(rng):
+    """Attention with a head of keys for two of queries, masks that leave a query no key, a bound of scores, and a cache."""
+    nodes, outputs = [], []
+
+    def add(inputs, shapes, **attributes):
+        names = [f'y{len(outputs) + k}' for k in range(len(shapes))]
+        nodes.append(h.make_node('Attention', inputs, names, **attributes))
+        outputs.extend(info(name, T.FLOAT, shape) for name, shape in zip(names, shapes))
+    add(['q', 'k', 'v'], [[1, 4, 3, 2]], scale=0.5)
+    add(['q', 'k', 'v', 'seen'], [[1, 4, 3, 2]], softcap=2.0)
+    add(['q', 'k', 'v', 'added', 'old_k', 'old_v'], [[1, 4, 3, 2], [1, 2, 5, 8], [1, 2, 5, 2]], is_causal=1)
+    add(['rows', 'rows', 'rows'], [[2, 3, 12]], q_num_heads=2, kv_num_heads=2, is_causal=1)
+    inputs = [info('q', T.FLOAT, [1, 4, 3, 8]), info('k', T.FLOAT, [1, 2, 3, 8]), info('v', T.FLOAT, [1, 2, 3, 2]), info('seen', T.BOOL, [3, 3]),
+              info('added', T.FLOAT, [1, 4, 3, 5]), info('old_k', T.FLOAT, [1, 2, 2, 8]), info('old_v', T.FLOAT, [1, 2, 2, 2]), info('rows', T.FLOAT, [2, 3, 12])]
+    graph = h.make_graph(nodes, 'attention_heads', inputs, outputs)
+    seen = np.array([[True, False, True], [False, False, False], [True, True, True]])
+    feed = [draw(rng, 1, 4, 3, 8), draw(rng, 1, 2, 3, 8), draw(rng, 1, 2, 3, 2), seen, draw(rng, 1, 4, 3, 5), draw(rng, 1, 2, 2, 8), draw(rng, 1, 2, 2, 2), draw(rng, 2, 3, 12)]
+    return graph, [feed], [None] * len(outputs)
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8), 'attention_heads': (23, 11)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -687,7 +707,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -1,6 +1,7 @@
 //! ONNX: one file, and the files of tensors beside it that it names.
 
 mod arrange;
+mod attention;
 mod attributes;
 mod bodies;
 mod dated;

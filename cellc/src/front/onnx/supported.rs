@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
 use super::{
-    arrange as a, bodies, features, fused, operators as o, qlinear, quantized as q, recurrent, sequences, signal as s,
-    windows,
+    arrange as a, attention, bodies, features, fused, operators as o, qlinear, quantized as q, recurrent, sequences,
+    signal as s, windows,
 };
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
@@ -240,6 +240,13 @@ pub static SUPPORTED: &[Supported] = &[
     row("OneHot", &[9, 11, 28], 3..=3, a::one_hot, "a constant depth"),
     row("Trilu", &[14], 1..=2, a::triangle, "a constant diagonal"),
     row("EyeLike", &[9, 22], 1..=1, a::eye_like, "computed when compiling"),
+    row(
+        "Attention",
+        &[23, 24, 25],
+        3..=6,
+        attention::attention,
+        "heads of queries, of keys, or of both; masks, causal, softcap; caches of fixed size; a query with no key gives 0",
+    ).giving(1..=3),
     row("Einsum", &[12, 28], 1..=ANY, a::einsum, "any equation; products of two by two"),
     row(
         "Resize",

@@ -1,0 +1,176 @@
+//! ONNX's Attention, made of products of matrices, a mask and a softmax.
+
+use super::graph::{Call, GraphReader};
+use crate::model::{BroadcastMode, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId};
+
+type Values = Option<Vec<ValueId>>;
+
+/// Keys, values and queries of `[N, heads, steps, size]`.
+struct Operands {
+    query: ValueId,
+    key: ValueId,
+    value: ValueId,
+    /// The number of keys in the cache, an integer of shape `[]`.
+    cached: ValueId,
+}
+
+/// What is computed of the scores of keys before the softmax.
+struct Scores {
+    scale: Option<f32>,
+    /// The bound of the scores, by tanh; 0: none.
+    softcap: f32,
+    causal: bool,
+}
+
+/// The sizes of a tensor of four dimensions.
+fn size(reader: &mut GraphReader<'_>, of: ValueId, axis: i64) -> ValueId {
+    let sizes = reader.op_of(Op::ShapeOf, vec![of], ElementType::I64);
+    let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
+    reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
+}
+
+fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+    reader.op(Op::Elementwise(function), inputs.to_vec())
+}
+
+fn compare(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
+    reader.op_of(Op::Elementwise(function), inputs.to_vec(), ElementType::Bool)
+}
+
+fn transposed(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
+    let order = reader.integers(&[0, 2, 1, 3]);
+    reader.op(Op::Transpose, vec![value, order])
+}
+
+/// `[N, steps, heads * size]` as `[N, heads, steps, size]`.
+fn by_heads(reader: &mut GraphReader<'_>, value: ValueId, heads: i64) -> ValueId {
+    let shape = reader.integers(&[0, 0, heads, -1]);
+    let split = reader.op(Op::Reshape { zero_keeps: true }, vec![value, shape]);
+    transposed(reader, split)
+}
+
+/// Each head of keys or values as often as there are heads of queries for it.
+fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> ValueId {
+    let [rows, heads, steps, width] = [0, 1, 2, 3].map(|axis| size(reader, value, axis));
+    let wanted = size(reader, query, 1);
+    let times = compute(reader, E::Divide, &[wanted, heads]);
+    let axis = reader.integers(&[2]);
+    let apart = reader.op(Op::Unsqueeze, vec![value, axis]);
+    let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, heads, times, steps, width]);
+    let wide = reader.op(Op::Broadcast(BroadcastMode::Bidirectional), vec![apart, shape]);
+    let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, wanted, steps, width]);
+    reader.op(Op::Reshape { zero_keeps: false }, vec![wide, shape])
+}
+
+/// True where a query may attend to a key, `[queries, keys]`: up to its own place behind the keys of the cache.
+fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
+    let places = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
+        let none = reader.integers(&[]);
+        let count = size(reader, value, 2);
+        let count = reader.op(Op::Reshape { zero_keeps: false }, vec![count, none]);
+        let [zero, one] = [0, 1].map(|number| reader.integer(number));
+        let places = reader.op(Op::Range, vec![zero, count, one]);
+        let axis = reader.integers(&[axis]);
+        reader.op(Op::Unsqueeze, vec![places, axis])
+    };
+    let (queries, keys) = (places(reader, of.query, 1), places(reader, of.key, 0));
+    let last = compute(reader, E::Add, &[queries, of.cached]);
+    compare(reader, E::LessEqual, &[keys, last])
+}
+
+/// Scores of minus infinity where a mask of booleans is false; other masks are added.
+fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> ValueId {
+    if reader.element(mask) != ElementType::Bool {
+        return compute(reader, E::Add, &[scores, mask]);
+    }
+    let (none, element) = (reader.number_like(scores, f32::NEG_INFINITY), reader.element(scores));
+    reader.op_of(Op::Elementwise(E::Select), vec![mask, scores, none], element)
+}
+
+/// The weights of all keys for each query; those of a query that may attend to no key are 0.
+fn weights(reader: &mut GraphReader<'_>, of: &Operands, scores: &Scores, mask: Option<ValueId>) -> ValueId {
+    let product = Op::MatMul { transpose_a: false, transpose_b: true };
+    let mut y = reader.op(product, vec![of.query, of.key]);
+    let scale = match scores.scale {
+        Some(scale) => reader.number_like(y, scale),
+        None => {
+            let element = reader.element(y);
+            let width = size(reader, of.query, 3);
+            let width = reader.op_of(Op::Convert, vec![width], element);
+            let power = reader.number_like(y, -0.5);
+            compute(reader, E::Power, &[width, power])
+        }
+    };
+    y = compute(reader, E::Multiply, &[y, scale]);
+    if scores.softcap != 0.0 {
+        let cap = reader.number_like(y, scores.softcap);
+        let part = compute(reader, E::Divide, &[y, cap]);
+        let bounded = compute(reader, E::Activation(crate::model::Activation::Tanh), &[part]);
+        y = compute(reader, E::Multiply, &[bounded, cap]);
+    }
+    if scores.causal {
+        let seen = causal(reader, of);
+        y = masked(reader, y, seen);
+    }
+    let softmax = Op::Softmax { axis: -1, log: false };
+    let Some(mask) = mask else { return reader.op(softmax, vec![y]) };
+    y = masked(reader, y, mask);
+    let axis = reader.integers(&[-1]);
+    let largest = Op::Reduce { reduction: Reduction::Max, keep: true, no_axes: NoAxes::All };
+    let largest = reader.op(largest, vec![y, axis]);
+    let [none, zero] = [f32::NEG_INFINITY, 0.0].map(|number| reader.number_like(y, number));
+    let is_alone = compare(reader, E::Equal, &[largest, none]);
+    let element = reader.element(y);
+    let y = reader.op(softmax, vec![y]);
+    reader.op_of(Op::Elementwise(E::Select), vec![is_alone, zero, y], element)
+}
+
+/// Queries, keys and values with the cache in front; the number of heads if three dimensions hold them.
+fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operands, bool)> {
+    let heads = ["q_num_heads", "kv_num_heads"].map(|name| call.attributes.int(name));
+    let all = [call.x(), call.input(1)?, call.input(2)?];
+    let joined = match (reader.rank(all[0]), heads) {
+        (Some(3) | None, [Some(of_queries), Some(of_keys)]) => Some([of_queries, of_keys, of_keys]),
+        (Some(4), _) | (None, [None, None]) => None,
+        _ => {
+            let valid = "queries, keys and values of four dimensions, or of three with q_num_heads and kv_num_heads";
+            reader.error("an Attention of other dimensions", valid, "export the model again");
+            return None;
+        }
+    };
+    let [query, mut key, mut value] = match joined {
+        Some(heads) => [0, 1, 2].map(|at| by_heads(reader, all[at], heads[at])),
+        None => all,
+    };
+    let mut cached = reader.integer(0);
+    if let (Some(of_keys), Some(of_values)) = (call.input(4), call.input(5)) {
+        let (none, count) = (reader.integers(&[]), size(reader, of_keys, 2));
+        cached = reader.op(Op::Reshape { zero_keeps: false }, vec![count, none]);
+        key = reader.op(Op::Concat { axis: 2 }, vec![of_keys, key]);
+        value = reader.op(Op::Concat { axis: 2 }, vec![of_values, value]);
+    }
+    Some((Operands { query, key, value, cached }, joined.is_some()))
+}
+
+pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
+    // of the fourth output, and of types: all is computed in f32
+    ["qk_matmul_output_mode", "softmax_precision"].iter().for_each(|name| call.attributes.ignore(name));
+    let scores = Scores {
+        scale: call.attributes.float("scale"),
+        softcap: call.attributes.float("softcap").unwrap_or(0.0),
+        causal: call.attributes.flag("is_causal", false),
+    };
+    let mask = call.input(3);
+    let (own, joined) = operands(reader, call)?;
+    let (present_key, present_value) = (own.key, own.value);
+    let [key, value] = [own.key, own.value].map(|value| repeated(reader, value, own.query));
+    let all = Operands { key, ..own };
+    let weights = weights(reader, &all, &scores, mask);
+    let mut y = reader.op(Op::MatMul { transpose_a: false, transpose_b: false }, vec![weights, value]);
+    if joined {
+        y = transposed(reader, y);
+        let shape = reader.integers(&[0, 0, -1]);
+        y = reader.op(Op::Reshape { zero_keeps: true }, vec![y, shape]);
+    }
+    Some(vec![y, present_key, present_value])
+}
