@@ -641,6 +641,20 @@ def attention_heads(rng):
     return graph, [feed], [None] * len(outputs)
 
 
+def first_steps(rng):
+    """The first steps of a sequence, as many as an input says, weighed by a softmax, added up, and turned."""
+    nodes = [h.make_node('Slice', ['x', 'zero', 'n', 'zero', 'one'], ['steps']), h.make_node('Identity', ['steps'], ['y0']),
+             h.make_node('MatMul', ['steps', 'w'], ['column']), h.make_node('Squeeze', ['column', 'last'], ['row']),
+             h.make_node('Softmax', ['row'], ['shares'], axis=0), h.make_node('Unsqueeze', ['shares', 'zero'], ['weights']),
+             h.make_node('MatMul', ['weights', 'steps'], ['y1']), h.make_node('ReduceMax', ['steps'], ['y2'], axes=[0], keepdims=0),
+             h.make_node('Transpose', ['steps'], ['turned'], perm=[1, 0]), h.make_node('MatMul', ['turned', 'steps'], ['y3']),
+             h.make_node('MatMul', ['v', 'turned'], ['products']), h.make_node('ReduceSum', ['products', 'last'], ['y4'], keepdims=0)]
+    graph = h.make_graph(nodes, 'first_steps', [info('x', T.FLOAT, [6, 4]), info('n', T.INT64, [1])],
+                         [info('y0', T.FLOAT, ['n', 4]), info('y1', T.FLOAT, [1, 4]), info('y2', T.FLOAT, [4]), info('y3', T.FLOAT, [4, 4]), info('y4', T.FLOAT, [2])],
+                         constants(zero=np.array([0]), one=np.array([1]), last=np.array([-1]), w=draw(rng, 4, 1), v=draw(rng, 2, 4)))
+    return graph, [[draw(rng, 6, 4), np.array([n])] for n in (4, 1, -2, 100)], [6, None, None, None, None]
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
@@ -707,7 +721,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -278,6 +278,9 @@ impl Validation<'_> {
     }
 
     pub(super) fn slice(&mut self, node: &Node) {
+        if self.slices_by_run_time(node) {
+            return;
+        }
         let Some(input) = self.input(node, 0) else { return };
         let (Some(starts), Some(stops), Some(steps)) = (
             self.integers(node, 1, "the start"),

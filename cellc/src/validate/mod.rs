@@ -35,6 +35,7 @@ mod one_step;
 mod parameters;
 mod places;
 mod precision;
+mod prefixes;
 mod ranges;
 mod reduce;
 mod regrouped;

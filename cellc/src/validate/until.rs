@@ -3,6 +3,7 @@
 //! Iterations are defined up to the largest count; from the one on that the condition ends, values stay what they are. So the loop can be left there.
 
 use super::loops::{Cut, iteration_number};
+use super::prefixes::MASK_STEPS;
 use super::shape::Geometry;
 use super::{Known, Validation};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
@@ -29,6 +30,8 @@ pub(super) enum Opened {
     Loop,
     /// A Range whose limit is computed.
     Range,
+    /// A Slice whose stop is computed.
+    Slice,
 }
 
 /// What a call says of an output of a loop that ends by its condition, or of a Range.
@@ -344,7 +347,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Refuses what takes all parts of a value for parts that there are; what does not hands the ending on. True where the node is done.
-    pub(super) fn reads_open_end(&mut self, node: &Node) -> bool {
+    pub(super) fn reads_open_end(&mut self, node: &'a Node) -> bool {
         let mut open = Vec::new();
         for (port, input) in node.inputs.iter().enumerate() {
             let ending = self.known[input.0].as_ref().and_then(|known| self.ending_of(known));
@@ -372,6 +375,10 @@ impl<'a> Validation<'a> {
                     self.error(node, &node.origin, found, valid, "compute this part outside of the model");
                     true
                 }
+                Err(_) if ending.by == Opened::Slice => {
+                    self.read_as_all(node, ending);
+                    true
+                }
                 Err(_) => {
                     let found = "elements of a Range, of which only a call says how many there are, meet a fixed number \
                                  of others: they fit at some calls only";
@@ -386,7 +393,11 @@ impl<'a> Validation<'a> {
                 self.hands_on = Some(Ending { is_zero: false, ..ending });
                 false
             }
-            Op::Gather { .. } | Op::Unsqueeze | Op::Transpose if open.len() == 1 => {
+            Op::MatMul { transpose_a, transpose_b } => {
+                let transposed = [transpose_a, transpose_b];
+                self.product_with_parts(node, &open, transposed)
+            }
+            Op::Gather { .. } | Op::Unsqueeze | Op::Squeeze { .. } | Op::Transpose if open.len() == 1 => {
                 let moved = self.moved_parts(node, open[0].0, axis);
                 if let Some(axis) = moved {
                     self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
@@ -402,6 +413,23 @@ impl<'a> Validation<'a> {
         }
     }
 
+    /// A product of matrices with parts that only a call counts. True where the node is done.
+    fn product_with_parts(&mut self, node: &'a Node, open: &[(usize, Ending, usize)], transposed: [bool; 2]) -> bool {
+        if let &[(port, ending, along)] = open
+            && let Some(axis) = self.parts_of_product(node, port, along, transposed[port])
+        {
+            self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+            return false;
+        }
+        let errors = self.diagnostics.0.len();
+        match self.product_of_parts(node, open, transposed) {
+            Some(product) => self.set(node, 0, product),
+            None if self.diagnostics.0.len() == errors => self.read_as_all(node, open[0].1),
+            None => {}
+        }
+        true
+    }
+
     /// Refuses what reads as many parts as there may be.
     fn read_as_all(&mut self, node: &Node, ending: Ending) {
         let (found, help) = match ending.by {
@@ -413,9 +441,12 @@ impl<'a> Validation<'a> {
                 "elements of a Range are read whose limit is computed: how many there are only a call knows",
                 COUNT_ALL,
             ),
+            Opened::Slice => {
+                ("a Slice is read whose stop is computed: how many elements it has only a call knows", MASK_STEPS)
+            }
         };
-        let valid = "an output of the model, operations element by element, reductions, Softmax, indices of Gather, \
-                     Unsqueeze, Transpose";
+        let valid = "an output of the model, operations element by element, reductions, Softmax, products of matrices, \
+                     indices of Gather, Unsqueeze, Squeeze, Transpose";
         self.error(node, &node.origin, found, valid, help);
     }
 
@@ -447,6 +478,12 @@ impl<'a> Validation<'a> {
                 let rank = rank(self, 0)? + axes.len();
                 let added: Vec<usize> = axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
                 (0..rank).filter(|axis| !added.contains(axis)).nth(along)
+            }
+            Op::Squeeze { .. } if node.inputs.len() > 1 => {
+                let (axes, rank) = (self.integers(node, 1, "the axes")?, rank(self, 0)?);
+                let removed: Vec<usize> = axes.iter().map(|&axis| counted(axis, rank)).collect::<Option<_>>()?;
+                let before = removed.iter().filter(|&&axis| axis < along).count();
+                (!removed.is_empty() && !removed.contains(&along)).then(|| along - before)
             }
             Op::Transpose => {
                 let order = self.integers(node, 1, "the order")?;

@@ -207,7 +207,7 @@ pub static SUPPORTED: &[Supported] = &[
     row("Transpose", &[1, 13, 21, 23, 24, 25], 1..=1, o::transpose, "any order"),
     row("Concat", &[4, 11, 13], 1..=ANY, o::concat, "along any axis"),
     row("Split", &[2, 11, 13, 18], 1..=2, o::split, "constant lengths").giving(1..=ANY),
-    row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds"),
+    row("Slice", &[1, 10, 11, 13], 1..=5, o::slice, "constant bounds; or from 0 to a computed stop: <name>_len counts"),
     row("Gather", &[1, 11, 13], 2..=2, o::gather, "any indices; run-time indices are clamped"),
     row("GatherND", &[11, 12, 13], 2..=2, a::gather_nd, "any indices, as Gather; batch_dims"),
     row("ScatterND", &[11, 13, 16, 18], 3..=3, o::scatter_nd, "any indices, up to 64 of run time; every reduction"),
