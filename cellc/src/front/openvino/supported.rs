@@ -332,7 +332,7 @@ pub const SUPPORTED: &[Supported] = {
         row("Gather", &["opset1", "opset7", "opset8"], K::Gather, "constant axis; run-time indices are clamped"),
         row("GatherElements", &["opset6"], K::GatherElements, "any indices, as Gather"),
         row("GatherND", &["opset5", "opset8"], K::GatherNd, "any indices, as Gather; batch_dims"),
-        row("Slice", &["opset8"], K::Slice, "constant bounds"),
+        row("Slice", &["opset8"], K::Slice, "constant bounds; or from 0 to a computed stop"),
         row("StridedSlice", ONE, K::StridedSlice, "constant bounds; all masks"),
         row("ReverseSequence", ONE, K::ReverseSequence, "any lengths; run-time lengths are clamped"),
         row("ScatterUpdate", &["opset3"], K::ScatterUpdate, "constant axis; constant, consecutive indices"),
