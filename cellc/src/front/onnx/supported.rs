@@ -245,7 +245,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[23, 24, 25],
         3..=6,
         attention::attention,
-        "heads of queries, of keys, or of both; masks, causal, softcap; caches of fixed size; a query with no key gives 0",
+        "grouped heads; masks, causal, softcap; a cache of fixed size",
     ).giving(1..=3),
     row("Einsum", &[12, 28], 1..=ANY, a::einsum, "any equation; products of two by two"),
     row(
