@@ -6,10 +6,6 @@ use super::until::{Ending, Opened};
 use super::{Known, Validation};
 use crate::model::{ElementType, Elementwise as E, Node, Source, Tensor, ValidOp, View};
 
-/// What to do where steps behind a length are cut off.
-pub(super) const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
-    x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
-
 fn number(value: i64) -> Option<Known> {
     Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
 }

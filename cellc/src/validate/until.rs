@@ -3,7 +3,6 @@
 //! Iterations are defined up to the largest count; from the one on that the condition ends, values stay what they are. So the loop can be left there.
 
 use super::loops::{Cut, iteration_number};
-use super::prefixes::MASK_STEPS;
 use super::shape::Geometry;
 use super::{Known, Validation};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
@@ -16,6 +15,10 @@ use crate::model::{
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
     torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
     tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
+
+/// What to do where steps behind a length are cut off.
+const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
+    x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
 
 /// How often a body is looked at to find the ranges of integers that are carried.
 const MOST_ATTEMPTS: usize = 4;
