@@ -1521,7 +1521,7 @@ fn check_compares_recordings_step_by_step() {
         format!("on the other side of 0.1           0 of {}\n", 4 * all),
         "every error is within its bound".to_owned(),
         "the largest error of y against the recording is".to_owned(),
-        "no limit was given for these: --max-error X gives one".to_owned(),
+        "these errors have no limit: --max-error X sets a limit".to_owned(),
     ] {
         let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(squeeze(&said).contains(&squeeze(&words)), "no {words:?} in\n{said}");

@@ -238,7 +238,7 @@ fn what_goes_with_nothing_is_refused() {
     }
 }
 
-/// `len` values from -1 to 1, with so many bits that f32 sums round.
+/// `len` values from -1 to 1 with 24 bits: f32 sums round.
 fn values(len: usize, seed: u32) -> Vec<f32> {
     let bits = |i: usize| (i as u32).wrapping_add(seed << 16).wrapping_mul(0x9e37_79b9).rotate_left(13);
     (0..len).map(|i| (bits(i).wrapping_mul(0x85eb_ca6b) >> 8) as f32 / (1 << 23) as f32 - 1.0).collect()
@@ -384,8 +384,8 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
     assert_eq!(slow_profile("s", "wasm32", "release", "app")[1], "[profile.release.package.app]");
 }
 
-/// torch.onnx.export writes weights into a file next to the model. Cargo must rebuild if only this
-/// file changes.
+/// torch.onnx.export writes weights into a file next to the model. Cargo must rebuild if only the
+/// file of weights changes.
 #[cfg(feature = "read-onnx")]
 #[test]
 fn cargo_watches_the_weights_beside_an_onnx_file() {

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line: options, arguments and help.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ Examples:
 
 The compilers are rustc and cc, or those that the environment variables RUSTC and CC name.";
 
-/// The version, and the commit where the build knows it.
+/// The version, with the commit if known to the build.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("CELLC_COMMIT"));
 
 /// The whole command line.
@@ -179,7 +179,7 @@ pub(crate) enum Command {
     Man(ManArguments),
 }
 
-/// The model, and what of it is chosen when compiling, whatever the command.
+/// The model and the options of compilation, for all commands.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
     /// .onnx, .xml (OpenVINO), .safetensors, .nam, .json (RTNeural, AIDA-X, PyTorch); - is stdin
@@ -640,7 +640,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// What it is a choice of.
+    /// The key of the choice.
     fn key(self) -> &'static str {
         match self {
             Self::PanelColumns(_) => "panel-columns",
@@ -738,7 +738,7 @@ impl CommandLine {
         Ok(())
     }
 
-    /// What of it contradicts the rest, which clap does not see.
+    /// The error for contradictory arguments that clap accepts.
     pub(crate) fn contradiction(&mut self) -> Option<String> {
         let is_check = matches!(self.command, Some(Command::Check(_)));
         let is_alone = self.command.is_none();
@@ -775,7 +775,7 @@ impl ModelArguments {
         self.file().shown()
     }
 
-    /// The model's file, and what messages call it.
+    /// The model's file and its name in messages.
     fn file(&self) -> ModelFile<'_> {
         let given = self.model.as_deref().expect("clap asks for it unless there is a subcommand");
         match &self.piped {
@@ -784,10 +784,10 @@ impl ModelArguments {
         }
     }
 
-    /// Which format the model is of.
+    /// The format of the model.
     ///
     /// # Errors
-    /// If it is none that is read, or is not there.
+    /// If the file is missing, or no reader takes its format.
     pub(crate) fn recognise(&self) -> Result<&'static Format, Diagnostics> {
         self.recognise_for(None)
     }
@@ -800,10 +800,10 @@ impl ModelArguments {
         formats::recognise(ModelFile { output, ..self.file() })
     }
 
-    /// The model, and what the user should know of it.
+    /// Reads the model; returns the model and warnings.
     ///
     /// # Errors
-    /// Options that do not go with such a file, and everything that is wrong with it.
+    /// Options that do not suit the format, and all problems of the file.
     pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
         let file = self.file();
         let weights_alone = self.recognise()?.weights_alone;
@@ -854,7 +854,7 @@ impl ModelArguments {
         self.recognise().is_ok_and(|format| format.weights_alone)
     }
 
-    /// What is said of a file of weights.
+    /// The keys that describe a file of weights.
     fn keys(&self) -> Keys {
         let mut keys = self.weights_file.0.clone();
         keys.add(Key::Activations, self.activations.clone());
@@ -898,7 +898,7 @@ impl StateArguments {
 }
 
 impl CompileArguments {
-    /// All that the library needs, but for the name where none was given, and for the language.
+    /// The options of the library, without a default name and without the language.
     pub(crate) fn options(&self) -> Options {
         Options {
             name: self.name.clone(),
@@ -945,7 +945,7 @@ impl CheckArguments {
 }
 
 impl BenchArguments {
-    /// All that the library needs, but for the language.
+    /// The options of the library, without the language.
     pub(crate) fn options(&self) -> Options {
         Options { state: self.state.state(), range: self.range, ..self.model.options() }
     }

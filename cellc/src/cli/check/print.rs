@@ -75,12 +75,12 @@ fn notes(checked: &Checked) -> Vec<String> {
     others.sort_unstable();
     others.dedup();
     if !others.is_empty() {
-        lines.push(format!("tensors that are {} in the model are f32 here", others.join(", ")));
+        lines.push(format!("tensors of type {} are computed in f32", others.join(", ")));
     }
     if compilation.options.threads == Threads::Two {
         let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
         let halves: Vec<_> = products.map(|[here, there]| format!("{here} and {there}")).collect();
-        let halves = if halves.is_empty() { "no cell is worth it".to_owned() } else { halves.join("; ") };
+        let halves = if halves.is_empty() { "no cell is divided".to_owned() } else { halves.join("; ") };
         lines.push(format!("two threads: {halves}"));
     }
     lines.extend(compilation.activations.iter().cloned());
@@ -123,8 +123,8 @@ fn output(arguments: &CheckArguments, checked: &Checked, field: &Field, table: &
     }
     if let Some(Broken { step, element, exact, got, bound }) = &table.first_broken {
         text += &format!(
-            "    BROKEN: {} values are further off than their bound; the first is element {element} (counted in C \
-             order) of step {step}: {got:e} where {exact:e} is right within {bound:.3e}\n",
+            "    BROKEN: {} values have errors above their bounds; the first is element {element} (counted in C \
+             order) of step {step}: computed {got:e}, exact {exact:e}, bound {bound:.3e}\n",
             table.broken
         );
     }
@@ -177,7 +177,7 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
         0 => "every error is within its bound\n".to_owned(),
         _ if useless == outputs => "no output has a useful bound: read the measured errors\n".to_owned(),
         _ => format!(
-            "every error is within its bound, where there is a useful one: for {} of {outputs} outputs\n",
+            "every error is within its bound, for the {} of {outputs} outputs with a useful bound\n",
             outputs - useless
         ),
     };
@@ -211,7 +211,7 @@ fn recorded(all: &[Checked]) -> String {
         }
     }
     if !text.is_empty() {
-        text += "no limit was given for these: --max-error X gives one\n";
+        text += "these errors have no limit: --max-error X sets a limit\n";
     }
     text
 }
