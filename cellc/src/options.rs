@@ -27,6 +27,13 @@ impl Language {
         }
     }
 
+    /// The language of plans and costs for a target: C for a machine with a C compiler of its own, where
+    /// Rust has no fused multiply-add.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_target(arch: &Arch) -> Self {
+        if arch.c_compiler.is_empty() { Self::Rust } else { Self::C }
+    }
+
     /// The extension of a source file.
     pub(crate) fn extension(self) -> &'static str {
         match self {

@@ -749,6 +749,11 @@ fn every_stage_can_be_printed() {
     }
     let narrow = place.cellc(arguments![model("gru_cell_lbr1"), "--emit=plan", "--isa=avx2"]).succeeded().stdout;
     assert!(narrow.contains("generic") && narrow.contains("avx2") && !narrow.contains("avx512"), "{narrow}");
+    // the plan names its language: that of C for a chip, where only C has a fused multiply-add
+    assert!(narrow.starts_with("plan of the generated Rust\n"), "{narrow}");
+    let chip = arguments![model("gru_cell_lbr1"), "--emit=plan", "--target=cortex-m4f"];
+    let chip = place.cellc(chip).succeeded().stdout;
+    assert!(chip.starts_with("plan of the generated C\n") && !chip.contains("unfused"), "{chip}");
 }
 
 #[test]
@@ -1558,6 +1563,14 @@ fn check_compares_recordings_step_by_step() {
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);
     assert!(far.stdout.contains("the largest error of y, ") && far.stdout.contains("is above --max-error 1e-9"));
+    // an output has a limit of its own, and the others the limit without a name
+    let own = ["--inputs", "in", "--max-error=hn=1e-9", "--max-error=0.1"];
+    let own = check(&own).failed(1, &[]).stdout.clone();
+    assert!(own.contains("the largest error of hn, ") && own.contains("above --max-error hn=1e-9"), "{own}");
+    assert!(!own.contains("the largest error of y"), "{own}");
+    check(&["--inputs", "in", "--max-error=y=0.1"]).succeeded();
+    check(&["--max-error=z=0.1"]).failed(2, &["the output \"z\"; the model has: y, hn"]);
+    check(&["--max-error=1", "--max-error=2"]).failed(2, &["two limits of all outputs"]);
     let all = check(&["--inputs", "in", "--precision=all", "--max-error=0.1"]).succeeded().stdout.clone();
     for words in
         ["from the recording", "int16", "int8x16", "int8 ", "flash, bytes", "no error is above --max-error 1e-1"]

@@ -285,6 +285,19 @@ fn normalizations_are_refused_by_name() {
     place.write("more.safetensors", &[&AMP[..], &[("other.weight", &[3, 2][..])]].concat(), &SAID);
     let (status, _, stderr) = place.cellc("more.safetensors -o out.rs");
     assert!(status == 0 && stderr.contains("no layer uses \"other.weight\""), "{stderr}");
+    assert!(stderr.contains("no option declares \"other\"") && !stderr.contains("--head"), "{stderr}");
+}
+
+/// A layer in front of the recurrent ones needs the whole network; only a matrix that fits is offered as head.
+#[test]
+fn layers_that_no_option_declares_lead_to_onnx() {
+    let place = Place::new();
+    place.write("first.safetensors", &[&AMP[..], &[("inp.weight", &[2, 3][..])]].concat(), &[]);
+    let (status, _, stderr) = place.cellc("first.safetensors --cell rnn --prefix rec -o out.rs");
+    let onnx = "no option declares \"inp\": for a network that computes them, torch.onnx.export(";
+    assert!(status == 0 && stderr.contains(onnx) && stderr.contains("(--head lin)"), "{stderr}");
+    assert!(!stderr.contains("--head inp") && !stderr.contains("an RNN of"), "{stderr}");
+    place.refused(1, "first.safetensors -o out.rs", &[onnx, "(--cell rnn --prefix rec)", "(--head lin)"]);
 }
 
 #[test]

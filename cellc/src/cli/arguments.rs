@@ -1,5 +1,6 @@
 //! The command line: options, arguments and help.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -480,8 +481,10 @@ pub(crate) struct CheckArguments {
     pub(crate) threshold: Option<f64>,
 
     /// Exit with 1 if an output is further than X from the reference or the recording
-    #[arg(long, value_name = "X", value_parser = limit, allow_hyphen_values = true)]
-    pub(crate) max_error: Option<f64>,
+    ///
+    /// With a name, the limit of this output alone.
+    #[arg(long, value_name = "[NAME=]X", value_parser = max_error, allow_hyphen_values = true)]
+    pub(crate) max_error: Vec<MaxError>,
 
     /// Print JSON instead of the table
     #[arg(long)]
@@ -994,6 +997,32 @@ fn number(text: &str) -> Result<f64, String> {
 /// A limit for an error.
 fn limit(text: &str) -> Result<f64, String> {
     number(text).ok().filter(|&v| v >= 0.0).ok_or_else(|| "a number from 0 is needed: 1e-4".to_owned())
+}
+
+/// A limit for the errors of all outputs, or of the output that it names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MaxError {
+    /// `None`: every output that no other limit names.
+    pub(crate) output: Option<String>,
+    pub(crate) limit: f64,
+}
+
+impl fmt::Display for MaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.output {
+            Some(output) => write!(f, "--max-error {output}={:e}", self.limit),
+            None => write!(f, "--max-error {:e}", self.limit),
+        }
+    }
+}
+
+fn max_error(text: &str) -> Result<MaxError, String> {
+    // a number has no '='
+    let (output, text) = match text.rsplit_once('=') {
+        Some((output, text)) if !output.is_empty() => (Some(output.to_owned()), text),
+        _ => (None, text),
+    };
+    Ok(MaxError { output, limit: limit(text)? })
 }
 
 /// A frequency with its unit.

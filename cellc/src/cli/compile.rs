@@ -52,7 +52,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
 
     let text = match emit {
         Emit::Model => compilation.model.to_string(),
-        Emit::Plan => compilation.plan.to_string(),
+        Emit::Plan => format!("plan of the generated {}\n{}", options.language.name(), compilation.plan),
         Emit::Kernel => {
             let program = &compilation.program;
             let bodies = compilation.plan.isas.iter().zip(program.bodies());
@@ -152,7 +152,11 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
 
 fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) -> Result<Options, Failure> {
     let mut options = arguments.options();
-    options.language = if emit == Emit::C { Language::C } else { Language::Rust };
+    options.language = match emit {
+        Emit::C => Language::C,
+        Emit::Plan => Language::of_target(options.arch),
+        _ => Language::Rust,
+    };
     if arguments.runtime && emit == Emit::C {
         return Err(Failure::Usage("--runtime is for Rust: the crate's trait has no C".to_owned()));
     }

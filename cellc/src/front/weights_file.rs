@@ -88,7 +88,8 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
         };
         let found = format!("no layer uses {}{more} in {}", quoted(first), file.shown);
         let mut problem = Diagnostic::warning(Origin::Unknown, found);
-        problem.help = file.holds(wording);
+        let has_head = declared.weights.as_ref().is_some_and(|weights| weights.value.head.is_some());
+        problem.help = file.holds_unused(&left, has_head, wording);
         problems.push(problem);
     }
     Ok((declared.model(), problems))

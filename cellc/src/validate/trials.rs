@@ -336,6 +336,10 @@ impl Validation<'_> {
             (Some(open), whole) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
                 let or_whole = whole.map_or_else(String::new, |whole| format!("; or give the {of_call}, {whole}"));
+                if found.by_batch {
+                    let batch = wording.of(Setting::Batch(Some(1)));
+                    return format!("give the batch size, {batch}: the {count} stays open, {GOES_ON}{or_whole}{like}");
+                }
                 format!("leave the {count} open, {open}, {GOES_ON}{or_first}{or_whole}{like}")
             }
             (_, Some(whole)) if input.time.is_some() => {

@@ -84,7 +84,7 @@ struct Recorded {
 
 /// The report of all precisions.
 pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked]) -> String {
-    let far = arguments.max_error.map_or_else(Vec::new, |most| too_far(all, most));
+    let far = too_far(all, arguments);
     let report = Report {
         model: arguments.model.shown(),
         language: match arguments.execute.language() {
@@ -96,7 +96,7 @@ pub(super) fn text(arguments: &CheckArguments, source: &Source, all: &[Checked])
         passed: far.is_empty() && !all.iter().any(Checked::is_broken),
         above_max_error: far
             .iter()
-            .map(|(precision, output, error)| TooFar { precision: precision.name(), output, error: *error })
+            .map(|far| TooFar { precision: far.precision.name(), output: far.output, error: far.error })
             .collect(),
         precisions: all.iter().map(|checked| precision(arguments, checked)).collect(),
     };

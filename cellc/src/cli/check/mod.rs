@@ -10,16 +10,17 @@ mod print;
 mod recording;
 mod table;
 
-use crate::bound::{Profile, bound};
+use crate::bound::{self, Profile};
 use crate::compile::{self, Compilation};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::emit::names::Field;
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::ValidModel;
-use crate::options::{Options, Precision};
+use crate::options::{Options, Precision, Range};
 use crate::reference::{Outcome, initial_variables, reference};
 
-use super::arguments::CheckArguments;
+use super::arguments::{CheckArguments, MaxError};
 use super::progress::Progress;
 use super::streams::write_stdout;
 use super::{Failure, report};
@@ -40,6 +41,8 @@ struct Checked {
     /// One table per result, then one per variable.
     tables: Vec<Table>,
     costs: Costs,
+    /// The largest magnitudes of recorded inputs and states; `None` if inputs are drawn.
+    recorded_range: Option<Range>,
 }
 
 impl Checked {
@@ -81,6 +84,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         let warnings = compilation.warnings.0.iter().filter(|warning| !known.contains(warning));
         let warnings = Diagnostics(warnings.cloned().collect());
         progress.suspend(|| report(&warnings));
+        refuse_wrong_limits(&arguments.max_error, &compilation.interface.outputs)?;
         found.push(checked(arguments, compilation, &mut source, precisions.len(), &progress)?);
     }
     drop(progress);
@@ -90,7 +94,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         (false, all) => print::precisions(arguments, &source, all),
     };
     write_stdout(text.as_bytes())?;
-    let above = arguments.max_error.is_some_and(|most| !too_far(&found, most).is_empty());
+    let above = !too_far(&found, arguments).is_empty();
     if above || found.iter().any(Checked::is_broken) { Err(Failure::Broken) } else { Ok(()) }
 }
 
@@ -106,18 +110,49 @@ pub(in crate::cli) fn single_steps(files: usize) -> Diagnostic {
     Diagnostic::notice(Origin::Unknown, found).help(help)
 }
 
-/// Errors above `most`, or NaN, each with its precision and output.
-fn too_far(found: &[Checked], most: f64) -> Vec<(Precision, &str, f64)> {
+/// An error above the limit of its output, or NaN.
+struct TooFar<'a> {
+    precision: Precision,
+    output: &'a str,
+    error: f64,
+    /// The limit of this output.
+    most: &'a MaxError,
+}
+
+fn too_far<'a>(found: &'a [Checked], arguments: &'a CheckArguments) -> Vec<TooFar<'a>> {
     let mut all = Vec::new();
     for checked in found {
         for (field, table) in checked.compilation.interface.outputs.iter().zip(&checked.tables) {
-            let error = table.largest_error();
-            if error > most || error.is_nan() {
-                all.push((checked.precision, &field.name[..], error));
+            let (output, error) = (&field.name[..], table.largest_error());
+            let Some(most) = limit(arguments, output) else { continue };
+            if error > most.limit || error.is_nan() {
+                all.push(TooFar { precision: checked.precision, output, error, most });
             }
         }
     }
     all
+}
+
+/// The limit of an output: its own, else that of all outputs.
+fn limit<'a>(arguments: &'a CheckArguments, output: &str) -> Option<&'a MaxError> {
+    let of = |name: Option<&str>| arguments.max_error.iter().find(|most| most.output.as_deref() == name);
+    of(Some(output)).or_else(|| of(None))
+}
+
+/// Refuses two limits of one output, and limits of outputs that the model does not have.
+fn refuse_wrong_limits(limits: &[MaxError], outputs: &[Field]) -> Result<(), Failure> {
+    for (at, MaxError { output, .. }) in limits.iter().enumerate() {
+        if limits[..at].iter().any(|other| other.output == *output) {
+            let of = output.as_deref().map_or_else(|| "all outputs".to_owned(), quoted);
+            return Err(Failure::Usage(format!("two limits of {of} are given by --max-error")));
+        }
+        if let Some(output) = output.as_deref().filter(|output| outputs.iter().all(|field| field.name != **output)) {
+            let names: Vec<&str> = outputs.iter().map(|field| &field.name[..]).collect();
+            let (output, names) = (quoted(output), names.join(", "));
+            return Err(Failure::Usage(format!("--max-error names the output {output}; the model has: {names}")));
+        }
+    }
+    Ok(())
 }
 
 /// Runs the steps in one precision.
@@ -162,8 +197,9 @@ fn checked(
             table.layers.push((layer.to_owned(), *found));
         }
     }
+    let recorded_range = matches!(source, Source::Recorded(_)).then_some(run.range);
     let (costs, precision) = (Costs::of(&compilation), compilation.options.precision.unwrap_or_default());
-    Ok(Checked { precision, isa, fused, steps, tables, costs, compilation })
+    Ok(Checked { precision, isa, fused, steps, tables, costs, compilation, recorded_range })
 }
 
 /// True if a model keeps states or variables between steps.
@@ -189,6 +225,8 @@ struct Run<'m> {
     own_states: Vec<Vec<f32>>,
     exact_variables: Vec<Vec<f64>>,
     own_variables: Vec<Vec<f32>>,
+    /// The largest magnitudes of inputs and states so far.
+    range: Range,
 }
 
 impl<'m> Run<'m> {
@@ -203,6 +241,7 @@ impl<'m> Run<'m> {
             own_states: Vec::new(),
             exact_variables: initial_variables(model),
             own_variables: Vec::new(),
+            range: Range { x: 0.0, h: 0.0 },
         }
     }
 
@@ -222,6 +261,7 @@ impl<'m> Run<'m> {
         for i in next.changed {
             self.exact[i] = self.given[i].exact();
         }
+        self.widen_range();
         if next.fresh {
             self.exact_variables = initial_variables(model);
         }
@@ -230,7 +270,7 @@ impl<'m> Run<'m> {
         let variables: Vec<Vec<f32>> = self.exact_variables.iter().map(as_f32).collect();
         let before: Vec<Vec<f64>> = variables.iter().map(|v| v.iter().map(|&v| f64::from(v)).collect()).collect();
         let mut expected = reference(model, &self.exact, &before);
-        let bounds = bound(model, profile, &self.exact, &before);
+        let bounds = bound::bound(model, profile, &self.exact, &before);
         let first = if next.fresh { Variables::Initial } else { Variables::Given(&variables) };
         let mut got = harness.call(&self.given, pack, first)?;
         for (r, table) in self.tables.iter_mut().enumerate() {
@@ -263,6 +303,17 @@ impl<'m> Run<'m> {
         self.exact_variables = expected.variables;
         self.own_variables = got.variables;
         Ok(())
+    }
+
+    /// Widens the range to the inputs and states of a step.
+    fn widen_range(&mut self) {
+        let held = bound::states(self.model);
+        for (i, parameter) in self.model.parameters.iter().enumerate() {
+            if let (Numbers::Floats(values), false) = (&self.given[i], parameter.weight) {
+                let largest = if held.contains(&i) { &mut self.range.h } else { &mut self.range.x };
+                *largest = values.iter().fold(*largest, |most, value| most.max(value.abs()));
+            }
+        }
     }
 
     /// Compares the results of a step with the recorded results.

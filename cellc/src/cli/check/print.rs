@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::arch::Arch;
 use crate::bound;
-use crate::cli::arguments::CheckArguments;
+use crate::cli::arguments::{CheckArguments, MaxError};
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
 use crate::encoding::Loss;
@@ -14,7 +14,7 @@ use crate::options::{Range, Threads};
 
 use super::inputs::Source;
 use super::table::{Broken, Table};
-use super::{Checked, too_far};
+use super::{Checked, TooFar, too_far};
 
 /// The report of one precision.
 pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
@@ -181,19 +181,42 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
             outputs - useless
         ),
     };
-    let Some(most) = arguments.max_error else {
+    text += &beyond_range(all);
+    if arguments.max_error.is_empty() {
         text += &recorded(all);
         return text;
-    };
-    let far = too_far(all, most);
-    for (precision, name, error) in &far {
+    }
+    let far = too_far(all, arguments);
+    for TooFar { precision, output, error, most } in &far {
         let of = if all.len() > 1 { format!(" in {}", precision.name()) } else { String::new() };
-        _ = writeln!(text, "the largest error of {name}{of}, {error:.3e}, is above --max-error {most:e}");
+        _ = writeln!(text, "the largest error of {output}{of}, {error:.3e}, is above {most}");
     }
     if far.is_empty() {
-        _ = writeln!(text, "no error is above --max-error {most:e}");
+        let limits: Vec<String> = arguments.max_error.iter().map(MaxError::to_string).collect();
+        _ = writeln!(text, "no error is above {}", limits.join(" "));
     }
     text
+}
+
+/// The line about recorded inputs outside the range of the bound in generated files.
+fn beyond_range(all: &[Checked]) -> String {
+    let Some(Checked { recorded_range: Some(found), compilation, .. }) = all.first() else { return String::new() };
+    let has_states = bound::has_states(&compilation.model);
+    let Range { x, h } = Range::default();
+    if found.x <= x && (found.h <= h || !has_states) {
+        return String::new();
+    }
+    let up = |found: f32, stated: f32| if found > stated { found.ceil() } else { stated };
+    let (reached, of_states, range) = match has_states {
+        true => (format!(" and |h| up to {:.2}", found.h), format!(", |h| <= {h}"), format!(",{}", up(found.h, h))),
+        false => (String::new(), String::new(), String::new()),
+    };
+    format!(
+        "the recording has |x| up to {:.2}{reached}: generated files state their bound for |x| <= {x}{of_states}; \
+         compile with --range {}{range}\n",
+        found.x,
+        up(found.x, x)
+    )
 }
 
 /// Largest distances from recordings, if `--max-error` is not given.
@@ -237,8 +260,11 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
     }
     let options = &first.compilation.options;
     let (target, language) = (options.arch.name, options.language.name());
-    let parts =
-        if first.costs.with_code { "weights, constants and code (an estimate)" } else { "weights and constants" };
+    let parts = match (first.costs.with_code, options.arch.c_compiler.is_empty()) {
+        (true, true) => "weights, constants and code (an estimate)",
+        (true, false) => "weights, constants and code (an estimate; cellc inspect measures it)",
+        (false, _) => "weights and constants",
+    };
     text += &format!("\na step of the generated {language} for --target {target}; flash: {parts}\n");
     let mut costs = vec![vec!["precision".to_owned(), "flash, bytes".to_owned(), "instructions (estimate)".to_owned()]];
     for checked in all {

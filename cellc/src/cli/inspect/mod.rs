@@ -38,10 +38,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     progress.stage("compiling");
     let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut options = Options { name: Some(stem), ..arguments.options() };
-    if !options.arch.c_compiler.is_empty() {
-        // what a step costs there is said of C, which has a fused multiply-add where Rust has none
-        options.language = Language::C;
-    }
+    options.language = Language::of_target(options.arch);
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::report::{
-    ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report, TargetCost,
+    ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report, TargetCost, Totals,
 };
 
 use super::{done, folded, grouped, shapes, visible};
@@ -121,7 +121,7 @@ fn kernels(report: &Report) -> String {
     }
     let totals = &report.totals;
     rows.push([
-        "all".to_owned(),
+        "all kernels".to_owned(),
         String::new(),
         count(totals.multiply_adds),
         count(totals.weight_bytes),
@@ -155,7 +155,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
         lines.push(row(layers.join(", "), &cost.costs, cost.fastest));
     }
     if rows.len() > 1 {
-        lines.push(row("all".to_owned(), totals, *fastest));
+        lines.push(row("all of these".to_owned(), totals, *fastest));
     }
     let mut text = format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
@@ -168,7 +168,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     }
     for (at, other) in &arithmetics.without_gain {
         let (name, other) = (names[*at], names[*other]);
-        text += &format!("{other} is as small and as fast as {name}, and more exact.\n");
+        text += &format!("{other} is as small and as fast as {name}, and rounds less.\n");
     }
     text
 }
@@ -194,13 +194,13 @@ fn totals(report: &Report) -> Vec<String> {
     lines.push(format!("time           an estimate: {}", report.formula));
     if let Some(cost) = &report.on_target {
         lines.push(String::new());
-        lines.extend(on_target(cost));
+        lines.extend(on_target(cost, totals));
     }
     lines
 }
 
 /// The costs of a step on the target.
-fn on_target(cost: &TargetCost) -> Vec<String> {
+fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     let about = if cost.measured_by.is_some() { "" } else { "about " };
     let part = |bytes: Option<u64>, what: &str| match bytes {
         Some(bytes) => format!(", {about}{} of {what}", grouped(bytes)),
@@ -233,7 +233,10 @@ fn on_target(cost: &TargetCost) -> Vec<String> {
         part(stack, "stack")
     ));
     let instructions = match cost.instructions_estimate {
-        Some(instructions) => format!("about {} instructions (an estimate)", grouped(instructions)),
+        Some(instructions) => {
+            let of_kernels = grouped(totals.cycles.round() as u64);
+            format!("about {} instructions (an estimate), {of_kernels} of them in kernels", grouped(instructions))
+        }
         None => "how many instructions is not known for this target".to_owned(),
     };
     lines.push(format!("work           {} multiply-adds, {instructions}", grouped(cost.multiply_adds)));

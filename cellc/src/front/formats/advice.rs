@@ -9,6 +9,7 @@ use super::lines::{Advice, Named, SAVED_PIPE, advice, in_python, in_shell, pytho
 use super::readers::{FORMATS, are_read, endings, is_readable};
 use super::refused::{Computed, REFUSED, Refused, Says};
 use super::saved;
+use super::tflite::{self, Variables};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::model_file::ModelFile;
 
@@ -43,6 +44,7 @@ fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
         Says::Computed(Computed::CutSafeTensors) => of_cut_safetensors(content, is),
         Says::Computed(Computed::Folder) => of_folder(named, content, is),
         Says::Computed(Computed::Text) => of_text(named, is),
+        Says::Computed(Computed::TfLiteVariables) => of_tflite_variables(named, is),
     }
 }
 
@@ -84,6 +86,21 @@ fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
         1 => advice(is, "give the model in it", models.iter().map(compile)),
         _ => advice(is, "give one of the models in it", models.iter().take(8).map(compile)),
     }
+}
+
+/// Advice about a TensorFlow Lite model with resource variables.
+fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
+    let help = match tflite::variables(&named.path) {
+        Ok(Some(Variables::Constant)) => {
+            "its weights are resource variables, which OpenVINO's converter does not read: save the model that it was \
+             made from (Keras: model.save(\"net.keras\")), and give cellc that file"
+        }
+        _ => {
+            "it writes resource variables, such as a state, which OpenVINO's converter does not read: export the model \
+             that it was made from, with the state as an input and an output"
+        }
+    };
+    advice(is, help, NONE)
 }
 
 /// Advice about a file of unknown content.

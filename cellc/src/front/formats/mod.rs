@@ -8,6 +8,7 @@
 mod advice;
 mod archive;
 mod content;
+mod hdf5;
 mod lines;
 mod pickle;
 mod protobuf;

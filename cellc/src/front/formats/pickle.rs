@@ -17,6 +17,8 @@ pub(super) struct Checkpoint {
     pub(super) is_object: bool,
     /// True if the file holds one tensor, a list, a tuple, a number or a text.
     pub(super) is_without_tensors: bool,
+    /// Classes and functions that `torch.load` refuses with `weights_only=True`, each once.
+    pub(super) refused: Vec<String>,
 }
 
 /// What a pickle makes, as far as the names and shapes of tensors need it.
@@ -39,17 +41,37 @@ enum Made {
 
 /// The checkpoint of a pickle; `None` if it is none that `torch.save` writes.
 pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
-    let made = Machine { bytes: pickle, at: 0, stack: Vec::new(), memo: HashMap::new() }.run()?;
+    let mut machine = Machine { bytes: pickle, at: 0, stack: Vec::new(), memo: HashMap::new(), globals: Vec::new() };
+    let made = machine.run()?;
     if made == Made::Object {
         return Some(Checkpoint { is_object: true, ..Checkpoint::default() });
     }
+    let refused = machine.globals.into_iter().filter(|name| !is_of_weights(name)).collect();
     let mut keys = Vec::new();
     let tensors = first_tensors(&made, &mut keys).unwrap_or_default();
     let is_without_tensors = match &made {
         Made::Tensor(_) | Made::List | Made::Tuple(_) | Made::Number(_) | Made::Text(_) => true,
         Made::Dictionary(_) | Made::Mark | Made::Global(_) | Made::Object | Made::Other => false,
     };
-    Some(Checkpoint { keys, tensors, is_object: false, is_without_tensors })
+    Some(Checkpoint { keys, tensors, is_object: false, is_without_tensors, refused })
+}
+
+/// True if `torch.load` makes objects of this class, or calls this function, with `weights_only=True`.
+fn is_of_weights(global: &str) -> bool {
+    const OTHERS: [&str; 8] = [
+        "collections.OrderedDict",
+        "collections.Counter",
+        "builtins.set",
+        "builtins.bytearray",
+        "builtins.complex",
+        "_codecs.encode",
+        "torch.nn.parameter.Parameter",
+        "torch.serialization._get_layout",
+    ];
+    const BEGINNINGS: [&str; 5] =
+        ["torch._utils._rebuild", "torch._tensor._rebuild", "torch.storage.", "torch.cuda.", "torch.sparse."];
+    let is_type_of_torch = global.strip_prefix("torch.").is_some_and(|name| !name.contains('.'));
+    is_type_of_torch || OTHERS.contains(&global) || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
 }
 
 /// The first dictionary of tensors alone, at the top or inside of others; `keys` lead to it.
@@ -82,10 +104,12 @@ struct Machine<'b> {
     at: usize,
     stack: Vec<Made>,
     memo: HashMap<u64, Made>,
+    /// The classes and functions that the pickle names, each once.
+    globals: Vec<String>,
 }
 
 impl Machine<'_> {
-    fn run(mut self) -> Option<Made> {
+    fn run(&mut self) -> Option<Made> {
         loop {
             let operation = self.take(1)?[0];
             if operation == b'.' {
@@ -110,12 +134,15 @@ impl Machine<'_> {
             b'M' => Made::Number(self.number(2)?),
             0x8a => self.long()?,
             b'G' => self.take(8).map(|_| Made::Other)?,
-            b'c' => self.global()?,
+            b'c' => {
+                let (module, name) = (self.line()?, self.line()?);
+                self.global(&module, &name)
+            }
             0x93 => {
                 let name = self.stack.pop()?;
                 let module = self.stack.pop()?;
                 let (Made::Text(module), Made::Text(name)) = (module, name) else { return None };
-                Made::Global(format!("{module}.{name}"))
+                self.global(&module, &name)
             }
             b')' => Made::Tuple(Vec::new()),
             b']' => Made::List,
@@ -225,15 +252,20 @@ impl Machine<'_> {
         Some(Made::Text(String::from_utf8_lossy(self.take(len)?).into_owned()))
     }
 
-    /// The module and the name, each to the end of its line.
-    fn global(&mut self) -> Option<Made> {
-        let mut line = || {
-            let len = self.bytes.get(self.at..)?.iter().position(|&byte| byte == b'\n')?;
-            let text = String::from_utf8_lossy(self.take(len)?).into_owned();
-            self.take(1)?;
-            Some(text)
-        };
-        Some(Made::Global(format!("{}.{}", line()?, line()?)))
+    /// A text to the end of its line.
+    fn line(&mut self) -> Option<String> {
+        let len = self.bytes.get(self.at..)?.iter().position(|&byte| byte == b'\n')?;
+        let text = String::from_utf8_lossy(self.take(len)?).into_owned();
+        self.take(1)?;
+        Some(text)
+    }
+
+    fn global(&mut self, module: &str, name: &str) -> Made {
+        let global = format!("{module}.{name}");
+        if !self.globals.contains(&global) {
+            self.globals.push(global.clone());
+        }
+        Made::Global(global)
     }
 }
 
@@ -291,6 +323,15 @@ mod tests {
         }
         let tensors = pickle("rec.weight_ih_l0", None);
         assert!(!checkpoint(&tensors).expect("tensors").is_without_tensors);
+    }
+
+    /// What PyTorch loads of weights alone needs no other objects.
+    #[test]
+    fn classes_that_pytorch_refuses_among_weights_are_named() {
+        let refused = |pickle: &[u8]| checkpoint(pickle).expect("a dictionary").refused;
+        assert_eq!(refused(&pickle("rec.weight_ih_l0", Some("net"))), [""; 0]);
+        let scalar = b"\x80\x02}X\x01\x00\x00\x00ncnumpy._core.multiarray\nscalar\n(K\x01tRs.";
+        assert_eq!(refused(scalar), ["numpy._core.multiarray.scalar"]);
     }
 
     #[test]

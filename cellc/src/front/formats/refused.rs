@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::content::Content;
-use super::tflite;
+use super::{hdf5, tflite};
 
 /// A format that is not read.
 #[derive(Debug)]
@@ -51,6 +51,7 @@ pub(super) enum Computed {
     CutSafeTensors,
     Folder,
     Text,
+    TfLiteVariables,
 }
 
 impl Refused {
@@ -92,12 +93,14 @@ const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
 const CONFIGURATION: &str = "the configuration of a model, without its weights";
 const CONFIGURATION_ALONE: Says = Says::Help("give the file that holds the model", &[]);
 const CONVERT: &str = "convert it to a model of OpenVINO";
+const KERAS_STEPS: &str =
+    "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open";
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
 /// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have a batch of 1,
 /// and 100 in place of open sizes: Keras traces some recurrent layers with one step where the number
-/// of steps is open.
+/// of steps is open. A model with several inputs takes one dictionary of them.
 const BY_KERAS: &[&str] = &[
     "pip install keras openvino scipy",
     "python3 - <<'END'",
@@ -105,12 +108,23 @@ const BY_KERAS: &[&str] = &[
     "os.environ[\"KERAS_BACKEND\"] = \"openvino\"",
     "import keras",
     "model = keras.saving.load_model($PY, compile=False)",
-    "shapes = [(1,) + tuple(n or 100 for n in x.shape[1:]) for x in model.inputs]",
-    "signature = [keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)]",
-    "model.export($XML_PY, format=\"openvino\", input_signature=signature)",
+    KERAS_SHAPES,
+    KERAS_INPUTS,
+    KERAS_EXPORT,
     "END",
     "cellc $XML $OUT",
 ];
+
+/// The shapes of a Keras model's inputs without open sizes.
+const KERAS_SHAPES: &str = "shapes = [(1,) + tuple(n or 100 for n in x.shape[1:]) for x in model.inputs]";
+
+/// A Keras model's inputs by name.
+const KERAS_INPUTS: &str =
+    "inputs = {x.name: keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)}";
+
+/// The export of a Keras model with these inputs.
+const KERAS_EXPORT: &str =
+    "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if len(inputs) > 1 else [*inputs.values()])";
 
 /// Every format that is recognised and not read. The first row that matches a file is the right one.
 pub static REFUSED: &[Refused] = &[
@@ -171,10 +185,16 @@ pub static REFUSED: &[Refused] = &[
         way: "Keras's `model.export`",
         holds: holds!(Content::Keras),
         is: "a Keras model",
-        says: Says::Help(
-            "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open",
-            BY_KERAS,
-        ),
+        says: Says::Help(KERAS_STEPS, BY_KERAS),
+    },
+    Refused {
+        name: "Keras in HDF5",
+        endings: &[],
+        recognised_by: "content",
+        way: "Keras's `model.export`",
+        holds: Holds::Content(|content, path| *content == Content::Hdf5 && hdf5::has_model(path).unwrap_or(false)),
+        is: "a Keras model (HDF5)",
+        says: Says::Help(KERAS_STEPS, BY_KERAS),
     },
     Refused {
         name: "HDF5",
@@ -184,10 +204,10 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Hdf5),
         is: "an HDF5 file",
         says: Says::Help(
-            "if it is a whole Keras model, convert it to a model of OpenVINO, with the number of steps of a call in \
-             place of 100; if it holds weights alone (save_weights), load them into the model in the program that \
-             builds it, and export that",
-            BY_KERAS,
+            "it holds weights without a Keras model (save_weights): add these lines to the program that builds the \
+             model, with the number of steps of a call in place of 100; run it with KERAS_BACKEND=openvino in its \
+             environment (pip install keras openvino scipy), then cellc $XML $OUT",
+            &["model.load_weights($PY)", KERAS_SHAPES, KERAS_INPUTS, KERAS_EXPORT],
         ),
     },
     Refused {
@@ -218,21 +238,17 @@ pub static REFUSED: &[Refused] = &[
             &["pip install openvino", "mv $PATH $AS_PB", "ovc $AS_PB --compress_to_fp16=False", "cellc $XML $OUT"],
         ),
     },
-    // what keeps its state in variables comes first
+    // models with variables come first
     Refused {
         name: "`.tflite` with variables",
         endings: &[],
         recognised_by: "content",
         way: ORIGINAL,
         holds: Holds::Content(|content, path| {
-            *content == Content::TfLite && tflite::has_variables(path).unwrap_or(false)
+            *content == Content::TfLite && tflite::variables(path).is_ok_and(|variables| variables.is_some())
         }),
         is: "a TensorFlow Lite model",
-        says: Says::Help(
-            "it keeps its state in resource variables, which OpenVINO's converter does not read: export the model that \
-             it was made from, with the state as an input and an output, to ONNX",
-            &[],
-        ),
+        says: Says::Computed(Computed::TfLiteVariables),
     },
     Refused {
         name: "TensorFlow Lite",
@@ -242,7 +258,8 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::TfLite),
         is: "a TensorFlow Lite model",
         says: Says::Help(
-            CONVERT,
+            "convert it to a model of OpenVINO. Of a model with recurrent layers the converter writes out every step; \
+             the Keras model that it was made from gives shorter code: save it as .keras, and give cellc that file",
             &[
                 "pip install openvino",
                 "mv $PATH $AS_TFLITE",

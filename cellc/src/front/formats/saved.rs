@@ -25,6 +25,8 @@ struct Recurrent {
     head: Option<String>,
     /// True if the layers run in both directions.
     both: bool,
+    /// The first module whose tensors belong to neither the layers nor the head.
+    other: Option<String>,
 }
 
 /// Lines for the file, with the names in it where they can be read.
@@ -39,7 +41,8 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     let of_export = [format!("cellc net.onnx {}", to_output(&model, "net"))];
     let literal = named.in_python();
     let tensors = format!("{stem}.safetensors");
-    let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only=True)");
+    let weights_only = if found.refused.is_empty() { "True" } else { "False" };
+    let load = format!("weights = torch.load({literal}, map_location=\"cpu\", weights_only={weights_only})");
     let save = "safetensors.torch.save_file({name: tensor.contiguous().clone() for name, tensor in weights.items()}, ";
     let save = format!("{save}{})", in_python(&tensors));
     let select = match &found.keys[..] {
@@ -69,7 +72,7 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     }
     let recurrent = recurrent(found);
     let options = match &recurrent {
-        Some(Recurrent { cell, prefix, head, both }) => {
+        Some(Recurrent { cell, prefix, head, both, .. }) => {
             let option = |name: &str, value: &str| match value {
                 "" => String::new(),
                 value => format!(" --{name} {}", in_shell(value)),
@@ -99,6 +102,9 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
                 quoted(name)
             )
         }
+        (Some(Recurrent { other: Some(other), .. }), ..) => {
+            format!("{} is no layer that options declare. Export the whole network: {export}", quoted(other))
+        }
         (None, None, false) => {
             let first: Vec<_> = found.tensors.iter().take(4).map(|(name, _)| name.as_str()).collect();
             format!(
@@ -106,17 +112,22 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
                 first.join(", ")
             )
         }
-        _ => format!(
-            "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense layer behind them, are \
+        _ => {
+            format!(
+                "for {whole}. The weights of RNN, GRU or LSTM layers, with or without a dense layer behind them, are \
              enough: they go into a .safetensors file{}",
-            match &recurrent {
-                Some(Recurrent { both: true, .. }) =>
-                    format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}"),
-                _ => String::new(),
-            }
-        ),
+                match &recurrent {
+                    Some(Recurrent { both: true, .. }) =>
+                        format!(", with the number of steps of a call in place of {EXAMPLE_STEPS}"),
+                    _ => String::new(),
+                }
+            ) + &trust(found)
+        }
     };
-    let is_other = projection.is_some() || recurrent.is_none() && !found.tensors.is_empty();
+    let is_other = match &recurrent {
+        Some(recurrent) => projection.is_some() || recurrent.other.is_some(),
+        None => !found.tensors.is_empty(),
+    };
     if normed.is_some() || is_other || normalization.is_some() {
         return advice(is, &help, of_export);
     }
@@ -126,6 +137,18 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     let compile = format!("cellc {}{options} {}", in_shell(&tensors), to_output(&model, stem));
     let install = "pip install torch safetensors numpy".to_owned();
     advice(is, &help, [vec![install], lines, vec![compile]].concat())
+}
+
+/// What PyTorch needs to load the objects of a checkpoint that are no weights.
+fn trust(found: &Checkpoint) -> String {
+    match &found.refused[..] {
+        [] => String::new(),
+        refused => format!(
+            ". The file also holds {}: weights_only=False loads them and executes code of the file, so only use a \
+             file that you trust, where Python can import their modules",
+            refused.join(", ")
+        ),
+    }
 }
 
 /// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM.
@@ -146,19 +169,20 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     let wide = if both { 2 * hidden } else { hidden };
     // a dense layer that takes what the last layer gives, if it is the only other module
     let is_other = |name: &&(String, Vec<u64>)| !name.0.starts_with(first) || first.is_empty() && name.0.contains('.');
-    let mut others = found.tensors.iter().filter(is_other);
+    let others = found.tensors.iter().filter(is_other);
     let heads: Vec<&str> = others
         .clone()
         .filter(|(_, shape)| shape.len() == 2 && shape[1] == wide)
         .filter_map(|(name, _)| name.strip_suffix(".weight"))
         .collect();
+    let module = |name: &str| name.rsplit_once('.').map_or(name, |(module, _)| module).to_owned();
     let head = match heads[..] {
-        [head] if others.all(|(name, _)| name.rsplit_once('.').is_some_and(|(own, _)| own == head)) => {
-            Some(head.to_owned())
-        }
+        [head] => Some(head.to_owned()),
         _ => None,
     };
-    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head, both })
+    let other = others.map(|(name, _)| module(name)).find(|module| head.as_ref() != Some(module));
+    let head = if other.is_some() { None } else { head };
+    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head, both, other })
 }
 
 /// The remedy where the weights of a recurrent layer are normalised by `weight_norm` when it runs.
@@ -181,7 +205,7 @@ mod tests {
     fn the_cell_follows_from_the_shapes() {
         for (rows, cell) in [(5, "rnn"), (15, "gru"), (20, "lstm")] {
             let of = recurrent(&found(&[("gru.weight_ih_l0", &[rows, 2]), ("gru.weight_hh_l0", &[rows, 5])]));
-            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None, both: false }));
+            assert_eq!(of, Some(Recurrent { cell, prefix: "gru".into(), head: None, both: false, other: None }));
         }
         let alone = recurrent(&found(&[("weight_hh_l0", &[20, 5])])).expect("an LSTM");
         assert_eq!(alone.prefix, "");
@@ -210,6 +234,20 @@ mod tests {
         let said = of_checkpoint(&found(&tensors), &Named::new(Path::new("net.pt").into()), "");
         assert!(said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"), "{}", said.help);
         assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
+    }
+
+    /// A layer that no option declares leads to ONNX; objects beside the tensors need `weights_only=False`.
+    #[test]
+    fn other_layers_and_other_objects_have_lines_that_work() {
+        let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);
+        let said = |found: Checkpoint| of_checkpoint(&found, &Named::new(Path::new("net.pt").into()), "");
+        let before = said(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
+        assert!(before.help.starts_with("\"inp\" is no layer that options declare"), "{}", before.help);
+        assert_eq!(before.lines, ["cellc net.onnx -o net.rs"]);
+        let refused = vec!["argparse.Namespace".to_owned()];
+        let objects = said(Checkpoint { refused, ..found(&[hh]) });
+        assert!(objects.help.contains("holds argparse.Namespace: weights_only=False"), "{}", objects.help);
+        assert!(objects.lines.join("\n").contains("weights_only=False)"));
     }
 
     #[test]

@@ -7,15 +7,31 @@ use std::path::Path;
 /// The largest model whose operators are looked at, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// Codes of the operators that read and write resource variables: VAR_HANDLE, READ_VARIABLE,
-/// ASSIGN_VARIABLE.
-const VARIABLES: [i64; 3] = [142, 143, 144];
+/// Codes of the operators that name and read resource variables: VAR_HANDLE, READ_VARIABLE.
+const READING: [i64; 2] = [142, 143];
 
-/// True if a model keeps its state in resource variables.
-pub(super) fn has_variables(path: &Path) -> io::Result<bool> {
+/// The code of the operator that writes a resource variable: ASSIGN_VARIABLE.
+const WRITING: i64 = 144;
+
+/// The resource variables of a model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Variables {
+    /// No operator writes them: they are weights.
+    Constant,
+    /// An operator writes them.
+    Written,
+}
+
+/// The resource variables of a model; `None` if it has none.
+pub(super) fn variables(path: &Path) -> io::Result<Option<Variables>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(codes(&bytes).unwrap_or_default().iter().any(|code| VARIABLES.contains(code)))
+    let codes = codes(&bytes).unwrap_or_default();
+    let reads = codes.iter().any(|code| READING.contains(code));
+    Ok(match codes.contains(&WRITING) {
+        true => Some(Variables::Written),
+        false => reads.then_some(Variables::Constant),
+    })
 }
 
 /// The codes of the operators of a model, a flatbuffer: the root table has them in its field 1.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::apple::AppleResetGate;
 use super::bounded;
+use super::export::EXPORT_WITH_OPEN_STEPS;
 use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::model_file::ModelFile;
@@ -127,28 +128,81 @@ impl TensorFile {
 
     /// What the file holds, a module after the other, to choose from; none: nothing.
     pub(super) fn holds(&self, wording: Wording) -> Option<String> {
+        let all: Vec<String> = self.tensors.keys().cloned().collect();
+        self.lists(&all, &self.head_inputs(), wording)
+    }
+
+    /// What the file holds that the declared layers do not use, a module after the other. `has_head`: true if
+    /// the dense layer behind them is declared.
+    pub(super) fn holds_unused(&self, unused: &[String], has_head: bool, wording: Wording) -> Option<String> {
+        let head_inputs = if has_head { BTreeSet::new() } else { self.head_inputs() };
+        self.lists(unused, &head_inputs, wording)
+    }
+
+    /// The modules of these tensors, a module after the other. `head_inputs`: numbers of columns of the matrices
+    /// that can be the dense layer behind the recurrent ones.
+    fn lists(&self, names: &[String], head_inputs: &BTreeSet<usize>, wording: Wording) -> Option<String> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
-        for (name, tensor) in &self.tensors {
+        for (name, tensor) in self.tensors.iter().filter(|(name, _)| names.contains(name)) {
             let (module, own) = name.rsplit_once('.').unwrap_or(("", name));
             let shape = tensor.as_ref().map_or_else(|element| format!("of {element}"), |t| shape_text(t.shape()));
             modules.entry(module).or_default().insert(own, shape);
         }
         let mut told: Vec<String> =
-            modules.iter().map(|(module, tensors)| self.module(module, tensors, wording)).collect();
+            modules.iter().map(|(module, tensors)| self.module(module, tensors, head_inputs, wording)).collect();
+        let is_undeclared =
+            |module: &&&str| self.dense(module).is_some_and(|(_, inputs)| !head_inputs.contains(&inputs));
+        let undeclared: Vec<String> = modules.keys().filter(is_undeclared).map(|module| quoted(module)).collect();
         let more = told.len().saturating_sub(MOST_LISTED);
         told.truncate(MOST_LISTED);
         if more > 0 {
             told.push(format!("{more} modules more"));
         }
-        (!told.is_empty()).then(|| format!("the file has {}", told.join("; ")))
+        let has = (!told.is_empty()).then(|| format!("the file has {}", told.join("; ")))?;
+        Some(match &undeclared[..] {
+            [] => has,
+            layers => format!(
+                "no option declares {}: for a network that computes them, {EXPORT_WITH_OPEN_STEPS}. {}{}",
+                layers.join(", "),
+                has[..1].to_uppercase(),
+                &has[1..]
+            ),
+        })
+    }
+
+    /// Rows and columns of a module's matrix `weight`.
+    fn dense(&self, module: &str) -> Option<(usize, usize)> {
+        if module.is_empty() { None } else { self.matrix(module, "weight") }
+    }
+
+    /// Rows and columns of a module's matrix.
+    fn matrix(&self, module: &str, own: &str) -> Option<(usize, usize)> {
+        match self.get(&format!("{}{own}", with_dot(Some(module))))?.shape() {
+            &[rows, columns] => Some((rows, columns)),
+            _ => None,
+        }
+    }
+
+    /// Numbers of columns of a dense layer behind the recurrent layers of the file: their units, or those of
+    /// both directions.
+    fn head_inputs(&self) -> BTreeSet<usize> {
+        let units = |name: &String| {
+            let own = name.rsplit('.').next().filter(|own| own.starts_with("weight_hh"))?;
+            let columns = *self.get(name)?.shape().get(1)?;
+            Some(if own.ends_with("_reverse") { columns.saturating_mul(2) } else { columns })
+        };
+        self.tensors.keys().filter_map(units).collect()
     }
 
     /// A module: what it seems to be, and how it is chosen.
-    fn module(&self, module: &str, tensors: &BTreeMap<&str, String>, wording: Wording) -> String {
-        let matrix = |own: &str| match self.get(&format!("{}{own}", with_dot(Some(module))))?.shape() {
-            &[rows, columns] => Some((rows, columns)),
-            _ => None,
-        };
+    fn module(
+        &self,
+        module: &str,
+        tensors: &BTreeMap<&str, String>,
+        head_inputs: &BTreeSet<usize>,
+        wording: Wording,
+    ) -> String {
+        let matrix = |own: &str| self.matrix(module, own);
         let first = |name: &str| matrix(&format!("{name}_l0")).or_else(|| matrix(name));
         let prefix =
             if module.is_empty() { String::new() } else { format!(" {} {module}", Key::Prefix.worded(wording)) };
@@ -166,8 +220,13 @@ impl TensorFile {
                 Key::Cell.worded(wording)
             );
         }
-        if let Some((outputs, inputs)) = matrix("weight").filter(|_| !module.is_empty()) {
-            return format!("a dense layer from {inputs} to {outputs} ({} {module})", Key::Head.worded(wording));
+        if let Some((outputs, inputs)) = self.dense(module) {
+            let option = if head_inputs.contains(&inputs) {
+                format!("{} {module}", Key::Head.worded(wording))
+            } else {
+                quoted(module)
+            };
+            return format!("a dense layer from {inputs} to {outputs} ({option})");
         }
         let listed: Vec<String> =
             tensors.iter().take(MOST_LISTED).map(|(own, shape)| format!("{} {shape}", quoted(own))).collect();
@@ -232,8 +291,13 @@ impl Reading<'_> {
     /// Where a tensor of such a name stands instead.
     fn elsewhere(&self, name: &str, key: Key) -> Option<String> {
         let own = name.rsplit('.').next()?;
+        let inputs = self.file.head_inputs();
+        let fits = |module: &&str| {
+            key != Key::Head || self.file.dense(module).is_some_and(|(_, columns)| inputs.contains(&columns))
+        };
+        let names = self.file.tensors.keys();
         let modules: Vec<&str> =
-            self.file.tensors.keys().filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).take(3).collect();
+            names.filter_map(|other| other.strip_suffix(own)?.strip_suffix('.')).filter(fits).take(3).collect();
         let modules: Vec<String> = modules.into_iter().map(quoted).collect();
         let option = key.worded(self.wording);
         (!modules.is_empty()).then(|| format!("the file has it in {}: name the module by {option}", modules.join(", ")))
