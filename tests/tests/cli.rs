@@ -1799,7 +1799,9 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     assert!(header.contains(&format!("about {} instructions", cost["instructions_estimate"])), "{header}");
     assert!(header.contains(&format!("about {} of code", cost["flash"]["code"])), "{header}");
     let [state, _, scratch, _, stack] = parts;
-    let ram = format!("RAM: {state} bytes of state, {scratch} of scratch memory, about {stack} of stack.");
+    let ram = format!(
+        "RAM: {state} bytes of state, {scratch} of scratch memory, about {stack} of stack (cellc inspect measures it)."
+    );
     assert!(header.contains(&ram), "{header}");
     // of two bodies, that which the target's compiler makes if it is told nothing else, and the other one by its name
     let of_armv7 = |isa: &[&str]| -> serde_json::Value {

@@ -204,7 +204,7 @@ pub(crate) struct ModelArguments {
     ///
     /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps open, as does
     /// 'x=?,1,16' if time comes first. With ?, each call continues from the state of the last call; cellc run
-    /// instead starts each call from the initial state.
+    /// instead starts each call from the initial state, unless the state is an input.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 

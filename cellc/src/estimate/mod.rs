@@ -127,7 +127,7 @@ impl Estimate {
         if self.packed_bytes > 0 {
             _ = write!(ram, ", {} of packed weights", self.packed_bytes);
         }
-        _ = write!(ram, ", about {} of stack.", code.stack);
+        _ = write!(ram, ", about {} of stack (cellc inspect measures it).", code.stack);
         vec![
             format!(
                 "What a step costs on {}; code, stack and instructions are estimates for gcc -O2:",

@@ -6,6 +6,10 @@ use crate::model::Dim;
 /// Steps of the input that the export is given: several, as one would be taken for a constant.
 const EXAMPLE_STEPS: usize = 16;
 
+/// The condition under which PyTorch 2.15 opens sizes.
+const NEW_PROCESS: &str =
+    "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process has exported this module without them";
+
 impl Validation<'_> {
     /// The lines that export a model of PyTorch with these axes of its inputs open, each the place of an
     /// input and an axis. Empty where another program wrote the model, or an input has no known shape.
@@ -33,8 +37,8 @@ impl Validation<'_> {
         }
         let all_words = names.iter().all(|name| is_word(name));
         let variable = |at: usize| if all_words { names[at].to_owned() } else { format!("x{at}") };
-        let mut lines: Vec<String> =
-            examples.iter().enumerate().map(|(at, (zeros, _))| format!("{} = {zeros}", variable(at))).collect();
+        let zeros = examples.iter().enumerate().map(|(at, (zeros, _))| format!("{} = {zeros}", variable(at)));
+        let mut lines: Vec<String> = std::iter::once(NEW_PROCESS.to_owned()).chain(zeros).collect();
         let arguments: String = (0..names.len()).map(|at| format!("{}, ", variable(at))).collect();
         let arguments = if names.len() == 1 { arguments.trim_end() } else { arguments.trim_end_matches(", ") };
         // by the names of forward's arguments where the file has them, else by their places

@@ -63,7 +63,9 @@ impl<'f> GraphReader<'f> {
         reader.warn_of_newer();
         match message.graph {
             Some(graph) => {
-                reader.level().graph.model.producer = message.producer_name.filter(|name| !name.is_empty());
+                let producer = message.producer_name.filter(|name| !name.is_empty());
+                let producer = if is_of_keras(&graph) { Some("keras".to_owned()) } else { producer };
+                reader.level().graph.model.producer = producer;
                 reader.level().graph.model.name = graph.name.clone().filter(|name| !name.is_empty());
                 reader.body(graph, None);
             }
@@ -437,4 +439,13 @@ impl<'f> GraphReader<'f> {
             self.define(name, value);
         }
     }
+}
+
+/// True if PyTorch exported a model of Keras: it notes the class of the model at each node.
+fn is_of_keras(graph: &GraphProto) -> bool {
+    const CLASSES: &str = "pkg.torch.onnx.class_hierarchy";
+    let mut notes = graph.node.iter().flat_map(|node| &node.metadata_props);
+    notes.any(|note| {
+        note.key.as_deref() == Some(CLASSES) && note.value.as_ref().is_some_and(|value| value.contains("'keras."))
+    })
 }

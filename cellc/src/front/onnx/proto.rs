@@ -92,6 +92,7 @@ messages! {
         5 many message attribute: AttributeProto,
         7 one string domain: String,
         8 one string overload: String,
+        9 many message metadata_props: StringStringEntryProto,
     }
     /// An attribute of a node.
     AttributeProto {

@@ -63,12 +63,19 @@ impl Validation<'_> {
         };
         let (way, lines) = self.ways_to_open(model, &recurrences.starts, steps).unzip();
         let mut ways: Vec<String> = way.into_iter().collect();
-        let from_pytorch = self.model.producer.as_deref() == Some("pytorch");
-        let keras = if from_pytorch {
-            ""
-        } else {
-            " (in Keras, where stateful=True has no effect on an exported model: \
-             initial_state=h and return_state=True)"
+        let producer = self.model.producer.as_deref();
+        if producer == Some("keras") {
+            // its ONNX has every step written out
+            ways.push(
+                "export the Keras model by model.export with format=\"openvino\" and an open number of steps".into(),
+            );
+        }
+        let keras = match producer {
+            Some("pytorch") => "",
+            _ => {
+                " (in Keras, where stateful=True has no effect on an exported model: \
+                 initial_state=h and return_state=True)"
+            }
         };
         ways.push(format!("export the model with the state as an input and an output{keras}, which are then found"));
         let (ways, no_state) = (ways.join("; or "), self.options.wording.of(Setting::NoState));

@@ -500,6 +500,12 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
         assert!(!text.contains("export("), "{text}");
         let pytorch = said(&graph("net.onnx", Some("pytorch"), steps), &Options::default());
         assert!(pytorch.contains("dynamic_shapes={\"x\": {1: torch.export.Dim(\"steps\")}})"), "{pytorch}");
+        assert!(pytorch.contains("\n# in a new process: PyTorch 2.15 ignores dynamic_shapes"), "{pytorch}");
+        // a Keras user has no module for PyTorch's export
+        if steps > 1 {
+            let keras = said(&graph("net.onnx", Some("keras"), steps), &Options::default());
+            assert!(keras.contains("model.export with format=\"openvino\"") && !keras.contains("torch"), "{keras}");
+        }
         let onnx = said(&graph("my net.onnx", None, steps), &Options::default());
         assert!(onnx.contains("x.type.tensor_type.shape.dim[1].dim_param = \"steps\""), "{onnx}");
         let openvino = said(&graph("net.xml", None, steps), &Options::default());
