@@ -5,6 +5,7 @@
 Needs torch, onnxscript, safetensors, keras and openvino; a framework that is not installed is left out, which is said.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -111,6 +112,13 @@ def torch_lines():
             expected = net(steps).detach().numpy()
             same(f"PyTorch, checkpoint {key or 'itself'}, {cell}", found.reshape(expected.shape), expected)
 
+    # objects beside the tensors
+    objects = {"args": argparse.Namespace(lr=1e-3), "epoch": np.int64(3)}
+    torch.save({**objects, "state_dict": net.state_dict()}, "net.pt")
+    said = cellc("net.pt", succeeds=False)
+    assert "weights_only=False" in said, said
+    in_shell(said)
+
     # weights in two parts have a remedy
     net = Net()
     torch.nn.utils.parametrizations.weight_norm(net.rec, "weight_hh_l0")
@@ -141,6 +149,18 @@ def keras_lines():
         # OpenVINO computes in bfloat16 where the processor has it, PyTorch does not
         expected = np.asarray(subprocess_keras(x))
         same(f"Keras, {name}", results("net.xml", {"in0": x}), expected)
+
+
+    # the state as an input and an output, and weights without the model
+    x, h = keras.Input((None, 4), name="x"), keras.Input((6,), name="h")
+    y, h_out = layers.GRU(6, return_sequences=True, return_state=True)(x, initial_state=h)
+    model = keras.Model([x, h], [layers.Dense(2)(y), h_out])
+    model.save("two.keras")
+    in_shell(cellc("two.keras", succeeds=False))
+    assert "State: h" in open("two.rs").read(), "no state is found"
+    model.save_weights("two.weights.h5")
+    exec(lines(cellc("two.weights.h5", succeeds=False)), {"model": model, "keras": keras})
+    assert os.path.exists("two.weights.xml")
 
 
 def subprocess_keras(x):

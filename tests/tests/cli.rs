@@ -1563,9 +1563,17 @@ fn check_compares_recordings_step_by_step() {
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);
     assert!(far.stdout.contains("the largest error of y, ") && far.stdout.contains("is above --max-error 1e-9"));
+    // inputs beyond the range of the stated bound
+    let far: Vec<u8> = [5f32; 12].iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(place.path("far.bin"), far).unwrap();
+    let said = check(&["--input", "x=far.bin"]).succeeded().stdout.clone();
+    assert!(said.contains("|x| up to 5.00") && said.contains("compile with --range 5,1\n"), "{said}");
+    assert!(!check(&["--steps=3"]).succeeded().stdout.contains("--range"));
     // an output has a limit of its own, and the others the limit without a name
     let own = ["--inputs", "in", "--max-error=hn=1e-9", "--max-error=0.1"];
-    let own = check(&own).failed(1, &[]).stdout.clone();
+    let own = check(&own);
+    assert_eq!(own.status, Some(1), "{}", own.stderr);
+    let own = own.stdout.clone();
     assert!(own.contains("the largest error of hn, ") && own.contains("above --max-error hn=1e-9"), "{own}");
     assert!(!own.contains("the largest error of y"), "{own}");
     check(&["--inputs", "in", "--max-error=y=0.1"]).succeeded();

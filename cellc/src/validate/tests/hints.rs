@@ -75,6 +75,15 @@ fn every_shape_that_a_hint_prints_works() {
     }
 }
 
+/// Where the batch size alone settles all inputs, every hint says so.
+#[test]
+fn one_batch_size_settles_several_inputs() {
+    let state = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[-1, 1, H as isize]);
+    let (help, _) = tried_help(&started(GRU, FORWARD, -1, state), &Options::default());
+    assert_eq!(help.matches("give the batch size, --batch 1").count(), 2, "{help}");
+    assert!(help.contains("--batch 1: the number of steps stays open, and the state goes on"), "{help}");
+}
+
 #[test]
 fn an_axis_of_rows_is_named() {
     let given = Options { shapes: vec![("x".to_owned(), vec![None, Some(16), Some(H)])], ..Options::default() };
