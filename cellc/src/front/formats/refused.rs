@@ -204,7 +204,7 @@ pub static REFUSED: &[Refused] = &[
         holds: holds!(Content::Hdf5),
         is: "an HDF5 file",
         says: Says::Help(
-            "it holds weights without a Keras model (save_weights): add these lines to the program that builds the \
+            "it holds no whole Keras model. For the weights of one (save_weights), add these lines to the program that builds the \
              model, with the number of steps of a call in place of 100; run it with KERAS_BACKEND=openvino in its \
              environment (pip install keras openvino scipy), then cellc $XML $OUT",
             &["model.load_weights($PY)", KERAS_SHAPES, KERAS_INPUTS, KERAS_EXPORT],
