@@ -79,7 +79,11 @@ fn every_shape_that_a_hint_prints_works() {
 #[test]
 fn one_batch_size_settles_several_inputs() {
     let state = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[-1, 1, H as isize]);
-    let (help, _) = tried_help(&started(GRU, FORWARD, -1, state), &Options::default());
+    let mut graph = started(GRU, FORWARD, -1, state);
+    let sequence = graph.0.nodes.iter().find(|node| matches!(node.op, Op::Sequence(..))).expect("a sequence");
+    let next = sequence.outputs[1];
+    graph.result("h_out", next);
+    let (help, _) = tried_help(&graph, &Options::default());
     assert_eq!(help.matches("give the batch size, --batch 1").count(), 2, "{help}");
     assert!(help.contains("--batch 1: the number of steps stays open, and the state goes on"), "{help}");
 }
