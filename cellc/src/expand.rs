@@ -275,8 +275,7 @@ fn item(declaration: &Declaration, read: &[&str], (module, type_name): (&str, &s
             const _: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/", #file));
         )
     });
-    // the module alone may be used
-    let unused = quote!(#[allow(unused_imports)]);
+    let unused = quote!(#[allow(unused_imports, reason = "a user can name the module's items by the module")]);
     quote! {
         #[doc = #doc]
         #visibility mod #module {

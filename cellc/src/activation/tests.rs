@@ -527,3 +527,59 @@ fn odd_functions_are_odd() {
         assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() ^ b.to_bits() == 0x8000_0000), "{activation}");
     }
 }
+
+/// The f32 that is `place` steps above 0, or below it where that is negative.
+fn neighbour(place: i32) -> f32 {
+    let magnitude = f32::from_bits(place.unsigned_abs());
+    if place < 0 { -magnitude } else { magnitude }
+}
+
+/// The finite f32 in ascending order, in runs of neighbours: all of them, or runs around the arguments at which the
+/// expansions of sigmoid and tanh change their form, and others between.
+fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
+    const LAST: i32 = f32::MAX.to_bits() as i32;
+    const RUN: usize = 1 << 16;
+    if all {
+        let ends = |at: i32| at..=at.saturating_add(RUN as i32).min(LAST);
+        return (-LAST..LAST).step_by(RUN).map(ends).collect();
+    }
+    let turns = (-256..256).map(|half| (half as f32 + 0.5) * std::f32::consts::LN_2 / 2.0);
+    let near = turns.chain([-0.7, 0.0, 0.7]).map(|x| x.to_bits() as i32 & i32::MAX);
+    let between = (0..LAST).step_by(LAST as usize / 500);
+    let around = |at: i32| (at - 256).max(0)..=(at + 256).min(LAST);
+    let positive: Vec<_> = near.chain(between).map(around).collect();
+    let negative = positive.iter().map(|run| -run.end()..=-run.start());
+    positive.iter().cloned().chain(negative).collect()
+}
+
+/// Exact sigmoid and tanh never step down from one f32 to the next; the others by no more than a few units of the last
+/// place. All stay between their limits.
+#[test]
+fn sigmoid_and_tanh_rise() {
+    for (activation, limits, steps_down) in [
+        (Activation::Sigmoid, 0.0..=1.0, [0.0, 2f32.powi(-22), 2f32.powi(-22)]),
+        (Activation::Tanh, -1.0..=1.0, [0.0, 2f32.powi(-20), 2f32.powi(-20)]),
+    ] {
+        let everything = every_f32_of(activation.name());
+        if everything == Some(false) {
+            continue;
+        }
+        let runs = runs_of_neighbours(everything.is_some());
+        for (accuracy, fused) in Accuracy::ALL.into_iter().flat_map(|accuracy| [(accuracy, true), (accuracy, false)]) {
+            let function = expansion(activation, accuracy, fused);
+            let (mut falls, mut largest) = (0, 0.0);
+            for run in &runs {
+                let points: Vec<f32> = run.clone().map(neighbour).collect();
+                let values = evaluate(&function, &[&points]);
+                assert!(values.iter().all(|y| limits.contains(y)), "{activation}, {}", accuracy.name());
+                for fall in values.windows(2).filter(|pair| pair[1] < pair[0]) {
+                    falls += 1;
+                    largest = f32::max(largest, (fall[0] - fall[1]) / fall[0].abs());
+                }
+            }
+            let named = named((activation, accuracy, fused));
+            println!("{named}: {falls} steps down, at most {largest:e} of the value");
+            assert!(largest <= steps_down[accuracy as usize], "{named}: {falls} steps down, at most {largest:e}");
+        }
+    }
+}

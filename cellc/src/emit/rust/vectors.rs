@@ -22,6 +22,18 @@ pub(super) const ALLOWED: &str = allowed!("dead_code");
 const MACROS_ALLOWED: &str = allowed!("unused_macros");
 const IMPORTS_ALLOWED: &str = allowed!("unused_imports");
 
+/// The attribute of functions whose bodies are unsafe blocks.
+macro_rules! maybe_safe {
+    () => {
+        "#[allow(unused_unsafe, reason = \"newer versions of core make some intrinsics safe\")]"
+    };
+}
+
+const MAYBE_SAFE: &str = maybe_safe!();
+
+/// The attribute of a type whose field no operation of some networks reads.
+const UNREAD: &str = "#[allow(dead_code, reason = \"not every network has an operation that reads the value\")]";
+
 /// What the modules of a file use: operations of all, vector lengths of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
@@ -565,13 +577,17 @@ fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
 /// The parameter of a macro that lists dot products.
 const DOT_PARAMETERS: &str = "$(; $(#[$doc:meta])* $dot:ident: $sum:expr)*";
 
-const DOTS_OF_REGISTER: &str = "        impl $bits {
+const DOTS_OF_REGISTER: &str = concat!(
+    "        impl $bits {
             $($(#[$doc])*
             #[inline(always)]
-            #[allow(unused_unsafe)]
+            ",
+    maybe_safe!(),
+    "
             fn $dot(self, b: Self, c: Self) -> Self { let ($a, $b, $c) = (self.0, b.0, c.0); Self(unsafe { $sum }) })*
         }
-";
+"
+);
 
 const DOTS_OF_ARRAY: &str = "        impl $bits {
             $($(#[$doc])*
@@ -613,7 +629,7 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
         Of::Vector => ("Vector", "$vector", ""),
         Of::Bits => ("Bits", "$bits", ""),
     };
-    format!("        #[allow(unused_unsafe)]\n        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
+    format!("        {MAYBE_SAFE}\n        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
 }
 
 /// The types and implementations that a macro makes, but for dot products, with the parameters of the macro.
@@ -626,14 +642,10 @@ fn body(used: &Used, kind: Kind) -> String {
         Kind::Number => ("f32", "u32", "1", "u32"),
     };
     let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
-    let mut body =
-        format!("        #[derive(Clone, Copy)]\n        #[allow(dead_code)]\n        struct $vector({fields});\n");
+    let mut body = format!("        #[derive(Clone, Copy)]\n        {UNREAD}\n        struct $vector({fields});\n");
     body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
     if has_bits && kind != Kind::Number {
-        let _ = write!(
-            body,
-            "        #[derive(Clone, Copy)]\n        #[allow(dead_code)]\n        struct $bits({integers});\n"
-        );
+        let _ = write!(body, "        #[derive(Clone, Copy)]\n        {UNREAD}\n        struct $bits({integers});\n");
         body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
     }
     body
@@ -888,10 +900,9 @@ impl Types<'_> {
         match self.form {
             Form::Macros => cfg + &text,
             // items of an expansion begin with these
-            Form::Expanded => text.replace("#[derive(Clone, Copy)]", &format!("{cfg}#[derive(Clone, Copy)]")).replace(
-                "#[allow(unused_unsafe)]\n        impl",
-                &format!("{cfg}#[allow(unused_unsafe)]\n        impl"),
-            ),
+            Form::Expanded => text
+                .replace("#[derive(Clone, Copy)]", &format!("{cfg}#[derive(Clone, Copy)]"))
+                .replace(&format!("{MAYBE_SAFE}\n        impl"), &format!("{cfg}{MAYBE_SAFE}\n        impl")),
         }
     }
 
