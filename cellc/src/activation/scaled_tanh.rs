@@ -81,8 +81,8 @@ const NEAR: f32 = 1.0;
 /// tanh of a `v` that is not below 0: as one number, and as two of which the first has 12 bits.
 pub(super) fn parts(body: &mut FunctionBuilder, v: &Expr) -> [Expr; 3] {
     let a = tanh::saturated(body, v);
-    let tanh::Reduced { t, less, more } = tanh::reduced(body, &a);
-    let far = body.float("far", div(&mul_add(&constant(2.0), &t, &constant(-2.0)), &mul_add(&less, &t, &more)));
+    let d = tanh::half_of_exp_and_1(body, &a);
+    let far = body.float("far", div(&constant(-1.0), &d));
     body.comment("near 0: tanh(a) = a + a^3 p");
     let a2 = body.float("a2", mul(&a, &a));
     // minimax for the relative error up to 1, coefficients rounded to f32: 2^-27

@@ -1,8 +1,8 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, at_least, at_most, constant, div, exp,
-    from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
+    Definition, FunctionBuilder, Image, Measured, UNDERFLOW, and, at_least, at_most, constant, div, exp, from_bits,
+    magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::options::Accuracy;
@@ -15,13 +15,13 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 pub(super) const ERRORS: Measured =
-    Measured { ulp: [1.33, 1.33], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
+    Measured { ulp: [1.34, 1.36], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
 
 /// ln(2)/2, which as a f32 ends in three zeros: its product with n is exact up to n = 8, and tanh is flat beyond.
 const HALF_LN2: f32 = 0.346_573_6;
 
-/// The arguments below it take the polynomial, the others the quotient.
-const NEAR: f32 = 0.7;
+/// Where tanh is 1/2: arguments below it take the polynomial, the others the exponential.
+const HALF: f32 = 0.549_306_15;
 
 fn expand(accuracy: Accuracy) -> Function {
     let doc = match accuracy {
@@ -36,22 +36,21 @@ fn expand(accuracy: Accuracy) -> Function {
     body.finish(y)
 }
 
-/// tanh of any value. Both forms are monotone: rounding keeps the order of two numbers, the quotient has a numerator and a
-/// denominator that grow with the argument, and the polynomial adds to the argument a term whose rounding errors are smaller
-/// than the distance of neighbouring f32. The value grows from each `n` to the next, and from the polynomial to the quotient:
-/// a test visits every f32.
+/// tanh of any value. Both forms are monotone: rounding keeps the order of two numbers, and each polynomial adds to its
+/// argument a term whose rounding errors are smaller than the distance of neighbouring f32. The value also grows from each
+/// `n` to the next, and from the polynomial to the exponential: a test visits every f32.
 fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let sign = body.bits("sign", and(&to_bits(x), 0x8000_0000));
     let a = saturated(body, &magnitude(x));
-    let Reduced { t, less, more } = reduced(body, &a);
-    let far = body.float("far", div(&mul_add(&constant(2.0), &t, &constant(-2.0)), &mul_add(&less, &t, &more)));
-    body.comment("near 0: tanh(a) = a + a^3 p");
+    let d = half_of_exp_and_1(body, &a);
+    let far = body.float("far", sub(&constant(1.0), &div(&constant(1.0), &d)));
+    body.comment("near 0: tanh(a) = a + a^3 c");
     let a2 = body.float("a2", mul(&a, &a));
-    // minimax for the error of tanh up to NEAR, coefficients rounded to f32 one after the other, the rest refitted: 2^-26
-    let p = polynomial(&a2, &[-0.333_331_9, 0.133_291_32, -0.053_559_97, 0.020_094_374, -0.005_140_512_7]);
-    let p = body.float("p", p);
-    let near = body.float("near", mul_add(&mul(&a2, &a), &p, &a));
-    let y = body.float("y", select_less(&a, NEAR, &near, &add(&constant(1.0), &far)));
+    // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the other, the rest refitted:
+    // 2^-24.7
+    let c = body.float("c", polynomial(&a2, &[-0.333_329_5, 0.133_208_05, -0.052_677_22, 0.016_448_323]));
+    let near = body.float("near", mul_add(&mul(&a2, &a), &c, &a));
+    let y = body.float("y", select_less(&a, HALF, &near, &far));
     from_bits(&or(&to_bits(&y), &sign))
 }
 
@@ -61,28 +60,21 @@ pub(super) fn saturated(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.float("a", at_most(10.0, a))
 }
 
-/// Of an `a` of 0 to 10: `tanh(a) = 1 + (2 t - 2) / (more + less t)`.
-pub(super) struct Reduced {
-    pub(super) t: Expr,
-    pub(super) less: Expr,
-    pub(super) more: Expr,
-}
-
-pub(super) fn reduced(body: &mut FunctionBuilder, a: &Expr) -> Reduced {
+/// `d = (exp(2 a) + 1) / 2` of an `a` of 0 to 10: `tanh(a) = 1 - 1/d`.
+pub(super) fn half_of_exp_and_1(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.comment("a = r + n ln(2)/2, s = 2^n");
     let (n, s) = exp::nearest(body, a, 2.0 * LOG2_E, 0, false);
     let r = body.float("r", mul_add(&n, &constant(-HALF_LN2), a));
-    body.comment("t = tanh(r)");
-    // for |r| <= ln(2)/4; minimax for the relative error, coefficients rounded to f32 one after the other, the rest
-    // refitted: 2^-32
+    body.comment("p = (exp(2 r) - 1) / 2");
+    // for |r| <= ln(2)/4; minimax for the error of 2 p relative to exp(2 r), coefficients rounded to f32 one after the
+    // other, the rest refitted: 2^-28; in parts that need not wait for each other
     let r2 = body.float("r2", mul(&r, &r));
-    let c = body.float("c", polynomial(&r2, &[-0.333_333_22, 0.133_311_4, -0.052_714_53]));
-    let t = body.float("t", mul_add(&mul(&r2, &r), &c, &r));
-    // with u = tanh(n ln(2)/2) = (s - 1) / (s + 1): tanh(a) = (t + u) / (1 + t u) = 1 - (1 - t) (1 - u) / (1 + t u)
-    body.comment("tanh(a) = 1 + (2 t - 2) / (more + less t)");
-    let less = body.float("less", sub(&s, &constant(1.0)));
-    let more = body.float("more", add(&s, &constant(1.0)));
-    Reduced { t, less, more }
+    let low = polynomial(&r, &[0.999_999_9, 0.666_660_85]);
+    let high = mul_add(&r2, &constant(0.044_225_313), &polynomial(&r, &[0.333_346_16, 0.133_898_84]));
+    let q = body.float("q", mul_add(&r2, &high, &low));
+    let p = body.float("p", mul_add(&r2, &q, &r));
+    body.comment("tanh(a) = 1 - 1/d, d = (exp(2 a) + 1) / 2 = s p + (s + 1) / 2");
+    body.float("d", mul_add(&s, &p, &mul_add(&s, &constant(0.5), &constant(0.5))))
 }
 
 /// tanh of any value as one quotient of polynomials; at most 1 in magnitude.
