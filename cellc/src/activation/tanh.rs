@@ -43,14 +43,14 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let sign = body.bits("sign", and(&to_bits(x), 0x8000_0000));
     let a = saturated(body, &magnitude(x));
     let d = half_of_exp_and_1(body, &a);
-    let far = body.float("far", sub(&constant(1.0), &div(&constant(1.0), &d)));
-    body.comment("near 0: tanh(a) = a + a^3 c");
+    let large = body.float("large", sub(&constant(1.0), &div(&constant(1.0), &d)));
+    body.comment("below 1/2: tanh(a) = a + a^3 c");
     let a2 = body.float("a2", mul(&a, &a));
     // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the other, the rest refitted:
     // 2^-24.7
     let c = body.float("c", polynomial(&a2, &[-0.333_329_5, 0.133_208_05, -0.052_677_22, 0.016_448_323]));
-    let near = body.float("near", mul_add(&mul(&a2, &a), &c, &a));
-    let y = body.float("y", select_less(&a, HALF, &near, &far));
+    let small = body.float("small", mul_add(&mul(&a2, &a), &c, &a));
+    let y = body.float("y", select_less(&a, HALF, &small, &large));
     from_bits(&or(&to_bits(&y), &sign))
 }
 

@@ -254,7 +254,7 @@ pub(super) enum Context {
 /// The spelling of statements and expressions in one language.
 pub(super) trait Dialect {
     /// Begins a kernel with these parameters; `true` marks a written block.
-    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]);
+    fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]);
     /// Declares private memory of a kernel. `vectors` is true if vectors are loaded from the
     /// memory, false for single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);
@@ -594,7 +594,7 @@ impl Shared {
     pub(super) fn all_kernels(&self, body: BodyRef<'_>, dialect: &mut impl Dialect) {
         for (kernel, name) in self.written(body.body) {
             let params: Vec<_> = kernel.params.iter().map(|(id, written)| (self.buffer(*id), *written)).collect();
-            dialect.begin_kernel(&kernel.doc, name, &params);
+            dialect.begin_kernel(kernel, name, &params);
             self.kernel(kernel, dialect);
             dialect.end_kernel();
         }

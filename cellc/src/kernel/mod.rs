@@ -944,6 +944,37 @@ impl Kernel {
         })
     }
 
+    /// The most accumulators that one loop changes: they are live in all of its iterations.
+    pub fn most_in_a_loop(&self) -> usize {
+        fn changed(body: &[Stmt], all: &mut BTreeSet<Var>) {
+            for stmt in body {
+                match stmt {
+                    Stmt::Set { var, .. } => {
+                        all.insert(*var);
+                    }
+                    Stmt::For { body, .. } | Stmt::Pick { body, .. } => changed(body, all),
+                    Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|b| changed(b, all)),
+                    _ => {}
+                }
+            }
+        }
+        fn most(body: &[Stmt]) -> usize {
+            let of = |stmt: &Stmt| match stmt {
+                Stmt::For { body, .. } => {
+                    let mut own = BTreeSet::new();
+                    changed(body, &mut own);
+                    // an outer loop holds what several inner ones change, one after the other
+                    if body.iter().any(|stmt| matches!(stmt, Stmt::For { .. })) { most(body) } else { own.len() }
+                }
+                Stmt::Pick { body, .. } => most(body),
+                Stmt::If { then, otherwise, .. } => most(then).max(most(otherwise)),
+                _ => 0,
+            };
+            body.iter().map(of).max().unwrap_or(0)
+        }
+        most(&self.body)
+    }
+
     /// The bases of vector loads, for which alignment to cache lines matters.
     pub fn loaded_lanes(&self) -> BTreeSet<Base> {
         let mut loaded = BTreeSet::new();

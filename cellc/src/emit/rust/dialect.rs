@@ -10,7 +10,7 @@ use crate::arch::ByLane;
 use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, RowSums, Text, Walking, decimal, function_name,
 };
-use crate::kernel::{Element, LaneOp, Scalar, Tiles, Type};
+use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
 /// A kernel as text.
 pub(super) struct KernelText {
@@ -217,9 +217,9 @@ impl Rust {
 }
 
 impl Dialect for Rust {
-    fn begin_kernel(&mut self, doc: &[String], name: &str, params: &[(&Block, bool)]) {
+    fn begin_kernel(&mut self, kernel: &Kernel, name: &str, params: &[(&Block, bool)]) {
         self.around = std::mem::take(&mut self.out);
-        self.doc(doc);
+        self.doc(&kernel.doc);
         let doc = std::mem::take(&mut self.out);
         self.used_before = std::mem::take(&mut self.used);
         let param = |(block, written): &(&Block, bool)| {
