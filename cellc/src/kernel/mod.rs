@@ -944,33 +944,16 @@ impl Kernel {
         })
     }
 
-    /// The most accumulators that one loop changes: they are live in all of its iterations.
-    pub fn most_in_a_loop(&self) -> usize {
-        fn changed(body: &[Stmt], all: &mut BTreeSet<Var>) {
-            for stmt in body {
-                match stmt {
-                    Stmt::Set { var, .. } => {
-                        all.insert(*var);
-                    }
-                    Stmt::For { body, .. } | Stmt::Pick { body, .. } => changed(body, all),
-                    Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|b| changed(b, all)),
-                    _ => {}
-                }
-            }
-        }
-        fn most(body: &[Stmt]) -> usize {
-            let of = |stmt: &Stmt| match stmt {
-                Stmt::For { body, .. } => {
-                    let mut own = BTreeSet::new();
-                    changed(body, &mut own);
-                    // an outer loop holds what several inner ones change, one after the other
-                    if body.iter().any(|stmt| matches!(stmt, Stmt::For { .. })) { most(body) } else { own.len() }
-                }
-                Stmt::Pick { body, .. } => most(body),
+    /// The most accumulators that one block declares: they are live together.
+    pub fn most_accumulators(&self) -> usize {
+        fn most(block: &[Stmt]) -> usize {
+            let own = block.iter().filter(|stmt| matches!(stmt, Stmt::Let { mutable: true, .. })).count();
+            let inner = block.iter().map(|stmt| match stmt {
+                Stmt::For { body, .. } | Stmt::Pick { body, .. } => most(body),
                 Stmt::If { then, otherwise, .. } => most(then).max(most(otherwise)),
                 _ => 0,
-            };
-            body.iter().map(of).max().unwrap_or(0)
+            });
+            inner.chain([own]).max().unwrap_or(0)
         }
         most(&self.body)
     }

@@ -260,9 +260,10 @@ impl Dialect for C<'_> {
         };
         let params: Vec<_> = params.iter().map(param).collect();
         let (prefix, isa) = (self.prefix, self.isa);
-        // inlined, the kernel would share the registers with its caller, and gcc would spill sums in every iteration (gcc 12.2,
-        // Cortex-M4F: 0.63 of the instructions for an LSTM of 64 units, 0.73 for two GRUs)
-        let is_called = isa.calls && kernel.most_in_a_loop() * 3 > isa.registers;
+        // inlined, a kernel shares the registers with its caller, and gcc spills sums in every iteration where they are many
+        // (gcc 12.2, Cortex-M4F: 0.63 of the instructions for an LSTM of 64 units, 0.73 for two GRUs)
+        let fills_registers = isa.lanes == 1 && kernel.most_accumulators() * 4 >= isa.registers * 3;
+        let is_called = isa.calls && fills_registers && !kernel.unroll;
         let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
         let head = format!("{linkage} {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
