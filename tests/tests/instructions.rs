@@ -19,7 +19,7 @@ use cellc_tests::kept::Kept;
 use cellc_tests::machines::{
     AARCH64, AARCH64_DOTPROD, BY_HAND, CORTEX_M3, CORTEX_M4F, CORTEX_M55, Cost, Machine, Trial, cases,
 };
-use cellc_tests::model_file::{ModelFile, Stored};
+use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random::compiled;
 use cellc_tests::skipped::{has, skip};
 
@@ -339,16 +339,33 @@ fn in_integers(machine: &Machine) -> Vec<Trial> {
     trials.map(trial).collect()
 }
 
+/// A constant of random weights.
+fn drawn(file: &mut ModelFile, random: &mut Random, shape: &[usize]) -> Port {
+    file.constant(shape, Stored::F32, random.even(shape.iter().product(), 1.0).into_iter())
+}
+
+/// An LSTM of 32 inputs and 64 units: its sums fill the registers of a Cortex-M4F.
+fn lstm(machine: &Machine) -> Trial {
+    let (mut file, mut random) = (ModelFile::default(), Random::new(1));
+    let mut inputs = vec![file.parameter("x", &[1, 32]), file.parameter("h", &[1, 64]), file.parameter("c", &[1, 64])];
+    inputs.extend([&[256, 32][..], &[256, 64], &[256]].map(|shape| drawn(&mut file, &mut random, shape)));
+    let inputs: Vec<_> = inputs.iter().collect();
+    let states = file.operations("LSTMCell", "opset4", "hidden_size=\"64\"", &inputs, &[vec![1, 64], vec![1, 64]]);
+    for state in &states {
+        file.result(state);
+    }
+    let options = Options { precision: Some(Precision::F32), ..(machine.options)() };
+    let mut subject = compiled("lstm_64", file, options, 1);
+    subject.calls.truncate(1);
+    Trial { subject, rounds: 1 }
+}
+
 /// A depthwise convolution of 32 channels of 100 elements, 9 taps, in f32 and in integers.
 fn depthwise(machine: &Machine) -> Vec<Trial> {
     let trial = |precision: Precision| {
-        let mut random = Random::new(1);
-        let mut drawn = |file: &mut ModelFile, shape: &[usize]| {
-            file.constant(shape, Stored::F32, random.even(shape.iter().product(), 1.0).into_iter())
-        };
-        let mut file = ModelFile::default();
+        let (mut file, mut random) = (ModelFile::default(), Random::new(1));
         let (x, out) = (file.parameter("x", &[1, 32, 100]), [1, 32, 100]);
-        let (w, bias) = (drawn(&mut file, &[32, 1, 1, 9]), drawn(&mut file, &[1, 32, 1]));
+        let [w, bias] = [&[32, 1, 1, 9][..], &[1, 32, 1]].map(|shape| drawn(&mut file, &mut random, shape));
         let data = "strides=\"1\" dilations=\"1\" pads_begin=\"8\" pads_end=\"0\"";
         let y = file.operation("GroupConvolution", "opset1", data, &[&x, &w], &out);
         let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
@@ -365,7 +382,7 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
     let of_machine = |machine: &Machine| -> Vec<Trial> {
         let cases = cases(machine, &MODELS).into_iter();
-        cases.chain(in_integers(machine)).chain(depthwise(machine)).collect()
+        cases.chain(in_integers(machine)).chain(depthwise(machine)).chain([lstm(machine)]).collect()
     };
     let trials = match machine.name {
         // what has a body of its own there
@@ -453,10 +470,15 @@ fn corpus_of(machine: &Machine) -> Vec<Trial> {
     subjects.collect()
 }
 
-/// The models that are multiplied in integers, those whose weights have fewer bits, and the depthwise convolution where it is counted.
+/// The models that are multiplied in integers, those whose weights have fewer bits, and the LSTM and the depthwise convolution where they are counted.
 fn other_formats(machine: &Machine) -> Vec<Trial> {
-    let windows = if is_counted(machine) { depthwise(machine) } else { Vec::new() };
-    in_integers(machine).into_iter().chain(cases(machine, &MODELS[1..2])).chain(windows).collect()
+    let mut others = in_integers(machine);
+    others.extend(cases(machine, &MODELS[1..2]));
+    if is_counted(machine) {
+        others.extend(depthwise(machine));
+        others.push(lstm(machine));
+    }
+    others
 }
 
 /// What is estimated of a model.
