@@ -254,7 +254,7 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
         // measured on a Zen 5: GRUs of 64 to 128 units take 0.80 to 1.00 of the time with 8 lanes, 0.87 to 1.05 with 16
         return (line, "the L1 cache holds several of these panels from step to step".to_owned());
     }
-    if arch.baseline.lanes == 1 && active > costs.most_sums {
+    if arch.isas.is_empty() && arch.baseline.lanes == 1 && active > costs.most_sums {
         // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions of 4 columns
         let columns = (costs.most_sums * line / active).clamp(1, units);
         return (columns, "the sums of more columns and a row of their weights do not fit the registers".to_owned());
