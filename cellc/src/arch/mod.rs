@@ -828,7 +828,27 @@ pub(crate) const C_PAUSE: &str = "\
 #endif
 ";
 
+/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.
+pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let mut width = lanes;
+    let mut all = Vec::new();
+    while at < columns {
+        while width > columns - at {
+            width /= 2;
+        }
+        all.push((at, width));
+        at += width;
+    }
+    all
+}
+
 impl Arch {
+    /// Whether gcc copies many floats slowly on a processor for which its files are compiled.
+    pub(crate) fn has_slow_copies(&self) -> bool {
+        self.c_tuning.contains(&x86::C_TUNING)
+    }
+
     /// The target for networks that fill no vector.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)

@@ -8,6 +8,7 @@ pub(crate) mod elements;
 mod files;
 pub mod names;
 mod reserved;
+mod rows;
 mod rust;
 pub mod signature;
 mod surface;

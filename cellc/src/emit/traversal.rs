@@ -7,6 +7,7 @@ use std::fmt::{self, Display, Formatter, Write};
 use std::rc::Rc;
 
 use crate::emit::names::{Interface, Scope};
+use crate::emit::rows::AddedRow;
 use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
     Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
@@ -108,6 +109,14 @@ pub(super) struct RowSums<'a> {
     pub(super) rows: usize,
     /// Unroll factor of the rows.
     pub(super) at_once: usize,
+}
+
+/// A row with the names of its parts in the generated code.
+pub(super) struct RowText<'a> {
+    pub(super) sums: Vec<&'a str>,
+    pub(super) weights: (&'a Block, usize),
+    pub(super) element: (&'a Block, usize),
+    pub(super) row: &'a AddedRow,
 }
 
 /// One moving window of a loop.
@@ -244,6 +253,18 @@ impl Display for Subscript {
     }
 }
 
+/// How many neighbouring values one statement loads.
+#[derive(Clone, Copy)]
+pub(super) struct Together {
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+impl Together {
+    /// Each value has a statement of its own.
+    pub(super) const ALONE: Self = Self { least: 2, most: 1 };
+}
+
 /// The lanes of an expression: all lanes of a kernel's value, or the single lane of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
@@ -283,9 +304,9 @@ pub(super) trait Dialect {
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
     fn begin_for(&mut self, count: usize, turn: Option<&str>, backwards: Option<&str>, walks: &[Walking<'_>]);
-    /// The largest number of values, or of their bits, that one statement loads from a place.
-    fn loads(&self, _from: &Block, _scalar: Scalar) -> usize {
-        1
+    /// The number of values, or of their bits, that one statement loads from a block.
+    fn loads(&self, _from: &Block, _ty: Type) -> Together {
+        Together::ALONE
     }
     /// Declares neighbouring values of a type, loaded from a place.
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
@@ -306,6 +327,10 @@ pub(super) trait Dialect {
     }
     /// Declares sums of rows. False if the dialect uses loops instead.
     fn row_sums(&mut self, _sums: &RowSums<'_>) -> bool {
+        false
+    }
+    /// Adds a row of weights; false if the dialect has no function for it.
+    fn add_row(&mut self, _row: &RowText<'_>) -> bool {
         false
     }
     /// Before a loop: the unroll factor for the compiler.
@@ -735,6 +760,11 @@ impl Traversal<'_> {
                     let taken = self.zero_sums(&body[done.len() - 1..]).map_or(1, |(_, taken)| taken);
                     rest = &others[taken - 1..];
                 }
+                Stmt::Let { .. }
+                    if self.adds_row(&body[done.len() - 1..], dialect).is_some_and(|statements| {
+                        rest = &body[done.len() - 1 + statements..];
+                        true
+                    }) => {}
                 Stmt::Let { value, .. } => {
                     let first = loaded(value).map(|(from, ty)| (from, ty, self.base(from.base)));
                     let is_next = |(at, stmt): (usize, &Stmt)| match stmt {
@@ -745,11 +775,11 @@ impl Traversal<'_> {
                         }
                         _ => None,
                     };
-                    let at_most = first.map_or(1, |(_, ty, block)| dialect.loads(block, ty.scalar));
+                    let together = first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
                     let all = std::iter::once(stmt).chain(others);
-                    let names: Vec<_> = all.take(at_most).enumerate().map_while(is_next).collect();
+                    let names: Vec<_> = all.take(together.most).enumerate().map_while(is_next).collect();
                     match first {
-                        Some((from, ty, block)) if names.len() > 1 => {
+                        Some((from, ty, block)) if names.len() >= together.least => {
                             dialect.declare_loads(&names, block, from.offset, ty);
                             rest = &others[names.len() - 1..];
                         }
@@ -882,6 +912,18 @@ impl Traversal<'_> {
                 Stmt::Comment(text) => dialect.comment(text),
             }
         }
+    }
+
+    /// Adds the row that the first of these statements add by a function of the dialect; gives how many they are.
+    fn adds_row(&self, body: &[Stmt], dialect: &mut impl Dialect) -> Option<usize> {
+        let row = AddedRow::first_of(body)?;
+        let at = |place: Place| {
+            let block = self.base(place.base);
+            (block, block.at(place.offset))
+        };
+        let sums = row.sums.iter().map(|var| &*self.names[var.0]).collect();
+        let text = RowText { sums, weights: at(row.weights), element: at(row.element), row: &row };
+        dialect.add_row(&text).then_some(row.statements)
     }
 
     /// The window of a walk. Within a pass it holds all columns of the panel.

@@ -151,7 +151,14 @@ impl Counting<'_> {
             matches!(stmt, Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. }
                 if other.base == from.base && other.offset == from.offset + (at + 1) * lanes && n == lanes)
         };
-        others.iter().enumerate().take(self.isa.loads - 1).take_while(is_next).count()
+        let together = (self.isa.loads / self.registers(*lanes)).max(1);
+        others.iter().enumerate().take(together - 1).take_while(is_next).count()
+    }
+
+    /// Whether one instruction loads all registers of a value.
+    fn is_one_load(&self, value: &Expr) -> bool {
+        matches!(value, Expr::Load { from, lanes }
+            if self.element(*from) == Element::F32 && (2..=self.isa.loads).contains(&self.registers(*lanes)))
     }
 
     fn statement(&mut self, stmt: &Stmt, sum: &mut Amounts) {
@@ -163,7 +170,10 @@ impl Counting<'_> {
                     let limited = all.iter().map(|length| (*length).min(u32::try_from(*most).unwrap_or(u32::MAX)));
                     self.lengths.insert(*var, limited.collect());
                 }
-                self.expression(value, sum);
+                match self.is_one_load(value) {
+                    true => sum.add(Work::Load, 1.0),
+                    false => self.expression(value, sum),
+                }
             }
             Stmt::Set { value, .. } => self.expression(value, sum),
             Stmt::Store { value, .. } => {
@@ -324,7 +334,12 @@ impl Counting<'_> {
     }
 
     fn vectors(&self, lanes: usize) -> f64 {
-        lanes.div_ceil(self.isa.lanes) as f64
+        self.registers(lanes) as f64
+    }
+
+    /// How many registers hold a value.
+    fn registers(&self, lanes: usize) -> usize {
+        lanes.div_ceil(self.isa.lanes)
     }
 
     fn element(&self, place: Place) -> Element {

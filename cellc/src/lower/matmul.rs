@@ -41,7 +41,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let mut body = Vec::new();
                 let isa = builder.lowering.isa;
                 for pass in plan::vectors(columns, isa.lanes).chunks(plan::accumulators(isa)) {
-                    let pass = builder.lowering.plan.values.of_pass(pass);
+                    let pass = builder.lowering.plan.values.of_pass(pass, isa);
                     let sums: Vec<_> = pass
                         .iter()
                         .enumerate()

@@ -315,10 +315,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
 
     /// The vectors of a pass that are one value each. Integers are one register each: dot products are operations of registers.
     fn values(&self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
-        match self.lanes() {
-            1 => vectors.to_vec(),
-            _ => self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors),
-        }
+        self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors, self.isa())
     }
 
     /// Whether passes of equal size are a loop over the columns of a panel on every instruction set.

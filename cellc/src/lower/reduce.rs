@@ -62,7 +62,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         // each accumulator may take two registers more on the way
         for pass in plan::vectors(columns, isa.lanes).chunks((plan::accumulators(isa) / 3).max(1)) {
-            let pass = self.lowering.plan.values.of_pass(pass);
+            let pass = self.lowering.plan.values.of_pass(pass, isa);
             let mut sums = Vec::new();
             for (v, &(at, lanes)) in pass.iter().enumerate() {
                 sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, load(from.at(at), lanes)));

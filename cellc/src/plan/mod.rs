@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
+pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, TURNS};
 use crate::kernel::{Element, FLUSH_BELOW};
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
@@ -710,9 +711,11 @@ pub struct Plan {
 /// Vector registers per value of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// One: C has operators and intrinsics for the vectors of a machine.
+    /// One: dot products of integers are operations of registers.
     Registers,
-    /// All columns of a pass: generated Rust has types that join registers.
+    /// All columns of a pass, which generated C holds in a struct.
+    Joined,
+    /// All columns of a pass: generated Rust has types that join registers, and passes of equal size are a loop.
     Passes,
 }
 
@@ -721,7 +724,7 @@ impl Values {
     pub fn of(language: Language) -> Self {
         match language {
             Language::Rust => Self::Passes,
-            Language::C => Self::Registers,
+            Language::C => Self::Joined,
         }
     }
 
@@ -730,11 +733,21 @@ impl Values {
         if product.format.is_of_integers() { Self::Registers } else { self }
     }
 
-    /// The values of a pass as vectors (column, lanes).
-    pub fn of_pass(self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one lane is a number of the language. In C, an
+    /// instruction that multiplies by one number takes it from a register, and a call that computes an activation of several values reads registers.
+    fn joins(self, isa: &Isa) -> bool {
         match self {
-            Self::Registers => vectors.to_vec(),
-            Self::Passes => vectors.iter().fold(Vec::new(), |mut all: Vec<(usize, usize)>, &(at, lanes)| {
+            Self::Registers => false,
+            Self::Joined => !isa.calls_each && isa.c_vectors.iter().all(|vector| vector.mul_add_one.is_empty()),
+            Self::Passes => isa.lanes > 1,
+        }
+    }
+
+    /// The vectors of a pass, as (column, lanes), that are one value each on an instruction set.
+    pub fn of_pass(self, vectors: &[(usize, usize)], isa: &Isa) -> Vec<(usize, usize)> {
+        match self.joins(isa) {
+            false => vectors.to_vec(),
+            true => vectors.iter().fold(Vec::new(), |mut all: Vec<(usize, usize)>, &(at, lanes)| {
                 match all.last_mut() {
                     Some((first, joined)) if *first + *joined == at => *joined += lanes,
                     _ => all.push((at, lanes)),
@@ -1088,21 +1101,6 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     PanelLayout { panels, weights: at, biases: biases_at }
 }
 
-/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.
-pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
-    let mut at = 0;
-    let mut width = lanes;
-    let mut all = Vec::new();
-    while at < columns {
-        while width > columns - at {
-            width /= 2;
-        }
-        all.push((at, width));
-        at += width;
-    }
-    all
-}
-
 /// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
 pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
     (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
@@ -1170,7 +1168,7 @@ fn passes(
 pub fn late_passes(product: &Product, columns: usize, isa: &Isa, values: Values) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
     match (isa.pass, values.of_product(product)) {
-        (0, Values::Registers) => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
+        (0, Values::Registers | Values::Joined) => vectors.chunks(at_once).map(<[_]>::to_vec).collect(),
         (_, values) => passes(&vectors, at_once, 1, isa, values),
     }
 }

@@ -1,13 +1,15 @@
 //! How C spells what the walk says.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Subscript, Text, TextKind, Walking, decimal,
-    function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, RowText, Subscript, Text, TextKind, Together, Walking,
+    decimal, function_name,
 };
 use super::across::Across;
 use super::block_comment;
+use super::joined::Joined;
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
@@ -26,14 +28,14 @@ pub(super) fn counter(depth: usize) -> String {
     }
 }
 
-/// The name of an activation on so many lanes.
-pub(super) fn full(prefix: &str, name: &str, lanes: usize, isa: &Isa) -> String {
-    format!("{prefix}_{name}{lanes}_{}", isa.name)
+/// How the names of types and functions on so many lanes end. Where there is one body, of one lane, no other types have such names.
+pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
+    if is_alone && isa.lanes == 1 { format!("f32x{lanes}") } else { format!("f32x{lanes}_{}", isa.name) }
 }
 
-/// The name under which an activation is called where it is not copied.
-pub(super) fn outlined(full: &str) -> String {
-    format!("{full}_called")
+/// What an activation is called where it is not copied.
+pub(super) fn outlined(name: &str) -> String {
+    format!("{name}_called")
 }
 
 /// The name under which an activation is called for several values.
@@ -46,17 +48,26 @@ pub(super) fn plus(pointer: &str, elements: usize) -> String {
     if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
 }
 
+impl Needs {
+    /// Notes that an activation is called.
+    pub(super) fn calls(&mut self, function: &str, is_outlined: bool, lanes: usize) {
+        let key = (function.to_string(), lanes);
+        self.outlined.extend(Some(key.clone()).filter(|_| is_outlined));
+        self.called.insert(key);
+    }
+}
+
 /// The dialect: text of the current body, and what it needs.
 pub(super) struct C<'a> {
-    prefix: &'a str,
-    isa: &'static Isa,
+    pub(super) prefix: &'a str,
+    pub(super) isa: &'static Isa,
     alignment: usize,
     /// Whether the file is written with what gcc and clang add to the language.
     extensions: bool,
-    used: &'a mut BTreeSet<VectorFunction>,
+    pub(super) used: &'a RefCell<BTreeSet<VectorFunction>>,
     pub(super) out: String,
     /// Blocks around the current statement.
-    depth: usize,
+    pub(super) depth: usize,
     /// Loops around it.
     loops: usize,
     /// The blocks around it: whether each is a loop.
@@ -65,37 +76,61 @@ pub(super) struct C<'a> {
     lanes: usize,
     /// The types of accumulators.
     types: BTreeMap<String, Type>,
-    /// Functions that are called, and on how many lanes.
-    pub(super) called: BTreeSet<(String, usize)>,
     /// Texts of vectors whose lanes are all one f32, and of the kernel's variables those that are such.
     of_one: [BTreeSet<String>; 2],
-    /// Whether a fused operation was met.
-    pub(super) fused: bool,
+    /// What the kernels need of the body.
+    pub(super) needs: Needs,
     /// The instruction set that runs in the same body and fuses them, where the body's own does not.
     pub(super) fused_by: Option<&'static Isa>,
     /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where calls are cheap.
     pub(super) outlines: bool,
+    /// Whether a multiply-add is rounded once.
+    pub(super) fuses: bool,
+    /// Whether the file has no other body.
+    pub(super) is_alone: bool,
     /// Whether compilers are kept from working out addresses of their own.
     pub(super) rows: bool,
     /// Of the loops around the current statement: which of the kernel's each is; and how many it has so far.
     within: (Vec<usize>, usize),
-    /// The loop of the kernel to which each function is copied, and those functions that are called too.
+    /// The loop of the kernel to which each function is copied.
     copied_to: BTreeMap<(String, usize), usize>,
-    outlined: BTreeSet<(String, usize)>,
-    /// The functions that are called for several values at once.
-    called_each: BTreeSet<(String, usize)>,
     /// The parameters of the function that is being written.
     params: Vec<String>,
 }
 
+/// What the kernels of a body need that stands before them.
+#[derive(Default)]
+pub(super) struct Needs {
+    /// Functions that are called, and on how many lanes.
+    called: BTreeSet<(String, usize)>,
+    /// Those that are called by another name in loops to which they are not copied.
+    outlined: BTreeSet<(String, usize)>,
+    /// Those that are called for several values at once.
+    called_each: BTreeSet<(String, usize)>,
+    /// Whether an operation is fused.
+    pub(super) is_fused: bool,
+    /// Values of several registers.
+    pub(super) joined: Joined,
+}
+
 impl<'a> C<'a> {
+    /// How the names of types and functions on so many lanes end.
+    pub(super) fn ending(&self, lanes: usize) -> String {
+        ending(lanes, self.isa, self.is_alone)
+    }
+
+    /// The name of an activation on so many lanes.
+    fn full(&self, name: &str, lanes: usize) -> String {
+        format!("{}_{name}_{}", self.prefix, self.ending(lanes))
+    }
+
     /// Scratch memory is aligned to so many bytes.
     pub(super) fn new(
         prefix: &'a str,
         isa: &'static Isa,
         alignment: usize,
         extensions: bool,
-        used: &'a mut BTreeSet<VectorFunction>,
+        used: &'a RefCell<BTreeSet<VectorFunction>>,
     ) -> Self {
         Self {
             prefix,
@@ -109,25 +144,27 @@ impl<'a> C<'a> {
             blocks: Vec::new(),
             lanes: 0,
             types: BTreeMap::new(),
-            called: BTreeSet::new(),
             of_one: Default::default(),
-            fused: false,
+            needs: Needs::default(),
             fused_by: None,
             outlines: false,
+            fuses: isa.fma,
+            is_alone: false,
             rows: false,
             within: Default::default(),
             copied_to: BTreeMap::new(),
-            outlined: BTreeSet::new(),
-            called_each: BTreeSet::new(),
             params: Vec::new(),
         }
     }
 
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
-    fn ty(&mut self, ty: Type) -> String {
+    pub(super) fn ty(&mut self, ty: Type) -> String {
+        if self.is_joined(ty.lanes) {
+            return self.joined_type(ty);
+        }
         self.name("type", ty.lanes);
         match ty.scalar {
             Scalar::F32 => vectors::float(self.prefix, ty.lanes),
@@ -143,9 +180,9 @@ impl<'a> C<'a> {
         }
     }
 
-    fn name(&mut self, function: &str, lanes: usize) -> String {
+    pub(super) fn name(&mut self, function: &str, lanes: usize) -> String {
         let function = VectorFunction::new(function, lanes, Some(self.isa));
-        self.used.insert(function);
+        self.used.borrow_mut().insert(function);
         function.name(self.prefix)
     }
 
@@ -167,7 +204,7 @@ impl<'a> C<'a> {
         let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
         // how sums become lanes, or floats
         _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
-        self.used.insert(VectorFunction::across(function, self.isa));
+        self.used.borrow_mut().insert(VectorFunction::across(function, self.isa));
         let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
         for row in 0..tiles.rows {
             for panel in 0..tiles.panels {
@@ -187,8 +224,36 @@ impl<'a> C<'a> {
         Some(self.name("sums", lanes))
     }
 
+    /// The name under which a function is called here, and whether another one than where it is copied.
+    pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
+        let key = (function.to_string(), lanes);
+        let here = self.within.0.last().copied().unwrap_or(0);
+        let is_outlined = self.outlines && lanes > 1 && *self.copied_to.entry(key).or_insert(here) != here;
+        self.needs.calls(function, is_outlined, lanes);
+        let name = if is_outlined { outlined(function) } else { function.to_owned() };
+        (self.full(&name, lanes), is_outlined)
+    }
+
+    /// Declares the function by which the rest of several neighbours is loaded.
+    pub(super) fn used_by_loads(&mut self, element: Element, lanes: usize) {
+        match element {
+            Element::U32 => _ = self.name("to_bits", lanes),
+            Element::F16 => _ = self.name("load_f16_", lanes),
+            Element::I8 => _ = self.name("load_i8_", lanes),
+            Element::I8Pair => _ = self.name("load_i8_pairs_", lanes),
+            _ => {}
+        }
+    }
+
+    /// Declares the function that computes another one of each of several values.
+    pub(super) fn calls_each_of(&mut self, function: &str) {
+        let key = (function.to_string(), 1);
+        self.needs.called.insert(key.clone());
+        self.needs.called_each.insert(key);
+    }
+
     /// The target's own spelling for vectors of so many lanes.
-    fn vector(&self, lanes: usize) -> Option<&'static CVector> {
+    pub(super) fn vector(&self, lanes: usize) -> Option<&'static CVector> {
         self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
     }
 
@@ -209,9 +274,12 @@ impl<'a> C<'a> {
     }
 
     /// A value that has all its lanes: constants are written as scalars where C widens them itself.
-    fn value(&mut self, text: Text, ty: Type) -> Text {
+    pub(super) fn value(&mut self, text: Text, ty: Type) -> Text {
         if ty.lanes == 1 || text.kind != TextKind::Number {
             return text;
+        }
+        if self.is_joined(ty.lanes) {
+            return self.joined_number(ty, &text.text);
         }
         match ty.scalar {
             Scalar::F32 => self.template(|v| v.splat, "splat", ty.lanes, vec![Text::atom(text.text)]),
@@ -283,7 +351,7 @@ impl Dialect for C<'_> {
 
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
         let at = |name: &String| functions.iter().position(|f| f == name).expect("emit: a called function exists");
-        self.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
+        self.needs.called.iter().rev().map(|(name, lanes)| (at(name), *lanes)).collect()
     }
 
     fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, names: &[String]) {
@@ -294,9 +362,9 @@ impl Dialect for C<'_> {
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
         // what is called for several values is copied to where it is called for one
-        let is_called = self.isa.calls && !self.called_each.contains(&(name.to_string(), lanes));
+        let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
-        let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), full(prefix, name, lanes, self.isa));
+        let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), self.full(name, lanes));
         self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
         self.params = names.to_vec();
     }
@@ -305,9 +373,9 @@ impl Dialect for C<'_> {
         let result = self.value(result, Type::f32(lanes)).text;
         self.line(&format!("return {result};"));
         self.out.push_str("}\n");
-        if self.called_each.contains(&(name.to_string(), lanes)) {
+        if self.needs.called_each.contains(&(name.to_string(), lanes)) {
             let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
-            let (upper, full) = (self.prefix.to_ascii_uppercase(), full(self.prefix, name, lanes, self.isa));
+            let (upper, full) = (self.prefix.to_ascii_uppercase(), self.full(name, lanes));
             let comment = "The same of each of so many values, for which constants are loaded once.";
             self.out.push_str(&format!(
                 "\n/* {comment} */\n{upper}_CALLED {attribute}void {}({ty} *values, size_t count) {{\n    \
@@ -315,17 +383,22 @@ impl Dialect for C<'_> {
                 of_each(&full)
             ));
         }
-        if self.outlined.contains(&(name.to_string(), lanes)) {
+        if self.needs.outlined.contains(&(name.to_string(), lanes)) {
             let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
-            let (upper, full) = (self.prefix.to_ascii_uppercase(), full(self.prefix, name, lanes, self.isa));
+            let upper = self.prefix.to_ascii_uppercase();
+            let copied = self.full(name, lanes);
+            let called = self.full(&outlined(name), lanes);
             let names = self.params.join(", ");
             let params: Vec<_> = self.params.iter().map(|param| format!("{ty} {param}")).collect();
-            let head = format!("{upper}_OUTLINED {attribute}{ty} {}({})", outlined(&full), params.join(", "));
-            self.out.push_str(&format!("\n{head} {{\n    return {full}({names});\n}}\n"));
+            let head = format!("{upper}_OUTLINED {attribute}{ty} {called}({})", params.join(", "));
+            self.out.push_str(&format!("\n{head} {{\n    return {copied}({names});\n}}\n"));
         }
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        if self.is_joined(lanes) {
+            return self.joined_load(from, offset, lanes);
+        }
         let place = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
             Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, place()),
@@ -344,6 +417,9 @@ impl Dialect for C<'_> {
         let element = Text::atom(format!("{}[{offset}]", from.name));
         if lanes == 1 {
             return element;
+        }
+        if self.is_joined(lanes) {
+            return self.joined_number(Type::f32(lanes), &element.text);
         }
         if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
             return self.template(|v| v.splat, "splat", lanes, vec![element]);
@@ -381,6 +457,9 @@ impl Dialect for C<'_> {
         if let Some(text) = self.by_integers(operation, lanes, &args) {
             return text;
         }
+        if self.is_joined(lanes) {
+            return self.joined_operation(operation, ty, args);
+        }
         let mut args = args;
         match (operation.sign(), operation) {
             (Some(sign), O::ShiftLeft(by) | O::ShiftRight(by)) => {
@@ -401,7 +480,7 @@ impl Dialect for C<'_> {
         let name = function_name(operation);
         let template: fn(&CVector) -> &'static str = match operation {
             O::MulAdd => {
-                self.fused = true;
+                self.needs.is_fused = true;
                 if self.fused_by.is_some() {
                     return Text::atom(format!("{}({})", self.name("mul_add", lanes), list(args)));
                 }
@@ -451,15 +530,11 @@ impl Dialect for C<'_> {
 
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
         let lanes = if self.lanes > 0 { self.lanes } else { lanes };
-        let key = (function.to_string(), lanes);
-        self.called.insert(key.clone());
-        let args: Vec<_> = args.into_iter().map(|a| self.value(a, Type::f32(lanes)).text).collect();
-        let mut name = full(self.prefix, function, lanes, self.isa);
-        let here = self.within.0.last().copied().unwrap_or(0);
-        if self.outlines && lanes > 1 && *self.copied_to.entry(key.clone()).or_insert(here) != here {
-            self.outlined.insert(key);
-            name = outlined(&name);
+        if self.is_joined(lanes) {
+            return self.joined_call(function, lanes, args);
         }
+        let args: Vec<_> = args.into_iter().map(|a| self.value(a, Type::f32(lanes)).text).collect();
+        let (name, _) = self.named_call(function, lanes);
         Text::atom(format!("{name}({})", args.join(", ")))
     }
 
@@ -483,32 +558,38 @@ impl Dialect for C<'_> {
         self.line(&format!("{constant}{spelled} {name} = {value};"));
     }
 
-    fn loads(&self, from: &Block, scalar: Scalar) -> usize {
-        let element = vectors::loaded(from.element, scalar);
-        match self.isa.c_loads.iter().find(|loads| loads.element == element) {
+    fn loads(&self, from: &Block, ty: Type) -> Together {
+        let element = vectors::loaded(from.element, ty.scalar);
+        let registers = match self.isa.c_loads.iter().find(|loads| loads.element == element) {
             Some(CLoads { count: Some(only), .. }) => *only,
             Some(_) => self.isa.loads,
             None if element == Element::F32 => self.isa.loads,
             None => 1,
+        };
+        match self.registers_of(ty.lanes) {
+            1 => Together { least: 2, most: registers },
+            // the registers of a value are loaded at once
+            each if ty.lanes == each * self.isa.lanes => Together { least: 1, most: registers / each },
+            _ => Together::ALONE,
         }
     }
 
     fn declare_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
+        if self.is_joined(ty.lanes) {
+            return self.declare_joined_loads(names, from, offset, ty);
+        }
         let (element, lanes) = (vectors::loaded(from.element, ty.scalar), ty.lanes);
         let function = VectorFunction::loads(from.element, ty, names.len(), self.isa);
         let ty = self.ty(ty);
-        self.used.insert(function);
-        // by which what is left over is loaded
-        match element {
-            Element::U32 => _ = self.name("to_bits", lanes),
-            Element::F16 => _ = self.name("load_f16_", lanes),
-            Element::I8 => _ = self.name("load_i8_", lanes),
-            Element::I8Pair => _ = self.name("load_i8_pairs_", lanes),
-            _ => {}
-        }
+        self.used.borrow_mut().insert(function);
+        self.used_by_loads(element, lanes);
         let function = function.name(self.prefix);
         self.line(&format!("{ty} {};", names.join(", ")));
         self.line(&format!("{function}({}, &{});", plus(&from.name, offset), names.join(", &")));
+    }
+
+    fn add_row(&mut self, row: &RowText<'_>) -> bool {
+        self.is_joined(row.row.lanes) && self.joined_row(row)
     }
 
     fn unrolled_by(&mut self, turns: usize) {
@@ -528,10 +609,8 @@ impl Dialect for C<'_> {
     }
 
     fn declare_calls(&mut self, names: &[&str], between: &str, function: &str, args: Vec<Text>) {
-        let key = (function.to_string(), 1);
-        self.called.insert(key.clone());
-        self.called_each.insert(key);
-        let (ty, called) = (self.ty(Type::f32(1)), of_each(&full(self.prefix, function, 1, self.isa)));
+        self.calls_each_of(function);
+        let (ty, called) = (self.ty(Type::f32(1)), of_each(&self.full(function, 1)));
         self.line(&format!("{ty} {between}[{}] = {{", names.len()));
         for arg in args {
             self.line(&format!("    {},", arg.text));
@@ -559,7 +638,12 @@ impl Dialect for C<'_> {
             self.line(&format!("{}[{offset}] = {};", to.name, value.text));
             return;
         }
-        let to = Text::compound(plus(&to.name, offset));
+        let place = plus(&to.name, offset);
+        if self.is_joined(lanes) {
+            let call = self.joined_store(&place, lanes, &value);
+            return self.line(&call);
+        }
+        let to = Text::compound(place);
         let call = self.template(|v| v.store, "store", lanes, vec![to, value]);
         self.line(&format!("{};", call.text));
     }
@@ -724,7 +808,7 @@ impl Dialect for C<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::cell::RefCell;
 
     use super::{C, Context, Dialect, Text, fill};
     use crate::arch;
@@ -733,8 +817,8 @@ mod tests {
     #[test]
     fn operands_have_the_parentheses_that_they_need() {
         use LaneOp::{Add, Div, Mul, Sub, ToBits, Xor};
-        let mut used = BTreeSet::new();
-        let mut c = C::new("p", arch::ALL[0], 4, true, &mut used);
+        let used = RefCell::default();
+        let mut c = C::new("p", arch::ALL[0], 4, true, &used);
         let name = |name: &str| Text::atom(name);
         let mut op =
             |operation, lanes, args: [Text; 2]| c.operation(operation, Type::f32(lanes), args.into(), Context::Kernel);

@@ -1,9 +1,11 @@
 //! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::super::traversal::{Block, Shared, Taken};
-use super::dialect::{C, DEEPEST, counter, full, of_each, outlined, plus};
+use super::dialect::{C, DEEPEST, Needs, counter, ending, of_each, outlined, plus};
+use super::joined::Joined;
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded};
@@ -20,12 +22,15 @@ use crate::options::Language;
 const TAKEN: &[&str] =
     &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
 
-/// The bodies of all instruction sets; collects what they need declared.
-pub(super) fn bodies(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>) -> String {
-    let mut out = String::new();
-    for spelled in file.bodies() {
-        let mut text = String::new();
-        body(file, &spelled, used, &mut text);
+/// The bodies of all instruction sets, and the macro for their types; collects what they need declared.
+pub(super) fn bodies(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>) -> String {
+    let mut joined = Joined::default();
+    let all: Vec<_> = file.bodies().collect();
+    let kernels: Vec<_> = all.iter().map(|spelled| kernels(file, spelled, used)).collect();
+    kernels.iter().for_each(|(_, needs)| joined.extend(&needs.joined));
+    let mut out = joined.declaration(file.prefix());
+    for (spelled, (kernels, needs)) in all.iter().zip(kernels) {
+        let text = body(file, spelled, (&kernels, needs), &joined, used);
         out.push('\n');
         guarded(&mut out, file.condition(spelled.isa).as_deref(), &text);
     }
@@ -43,7 +48,7 @@ fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
 }
 
 /// Packing at run time: the kernel, and the function that the header declares.
-fn packing(file: &CFile<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
+fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut String) {
     let (isa, own) = (file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
@@ -69,23 +74,48 @@ fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -
     listed(part(include_str!("text/kernels.c"), name), lists, &[own, &common].concat())
 }
 
-fn body(file: &CFile<'_>, spelled: &Spelled<'_>, used: &mut BTreeSet<VectorFunction>, out: &mut String) {
-    let (prefix, Spelled { isa, fused_by, body }) = (file.prefix(), *spelled);
-    let shared = shared(file, isa, body);
-    let mut dialect = C::new(prefix, isa, file.program.alignment, file.extensions(), used);
-    dialect.fused_by = fused_by;
+/// How a body is spelled.
+fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTreeSet<VectorFunction>>) -> C<'f> {
+    let isa = spelled.isa;
+    let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
+    dialect.fused_by = spelled.fused_by;
     dialect.outlines = !isa.calls && file.special().any(|other| other != isa && file.named(other) == isa);
+    let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
+    dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
+    dialect.is_alone = file.bodies().count() == 1;
     dialect.rows = !file.options.arch.c_rows.is_empty() && isa == file.options.arch.baseline;
-    shared.all_kernels(body, &mut dialect);
-    let kernels = std::mem::take(&mut dialect.out);
+    dialect
+}
+
+/// The kernels of a body, and what they need before them.
+fn kernels(file: &CFile<'_>, spelled: &Spelled<'_>, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Needs) {
+    let mut dialect = dialect(file, spelled, used);
+    shared(file, spelled.isa, spelled.body).all_kernels(spelled.body, &mut dialect);
+    (dialect.out, dialect.needs)
+}
+
+/// A body around its kernels.
+fn body(
+    file: &CFile<'_>,
+    spelled: &Spelled<'_>,
+    (kernels, needs): (&str, Needs),
+    joined: &Joined,
+    used: &RefCell<BTreeSet<VectorFunction>>,
+) -> String {
+    let Spelled { isa, fused_by, body } = *spelled;
+    let mut dialect = dialect(file, spelled, used);
+    dialect.needs = needs;
+    let profile = if dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
+    let types = if dialect.needs.joined.has_types() { dialect.joined_types(joined) } else { String::new() };
+    let shared = shared(file, isa, body);
     shared.all_functions(body, &mut dialect);
-    let profile = if dialect.fused && fused_by.is_none() { "fused" } else { "unfused" };
     let fusing: Vec<_> = file.fusing(isa).map(|other| other.name).collect();
     let fused = if fusing.is_empty() { String::new() } else { format!(", fused for {}", fusing.join(", ")) };
     let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
-    out.push_str(&format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n"));
-    out.extend([dialect.out, kernels]);
-    run(file, isa, body, &shared, out);
+    let title = format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
+    let mut out = [&title, &*dialect.out, &types, kernels].concat();
+    run(file, isa, body, &shared, &mut out);
+    out
 }
 
 /// Names that the program's own must not hide.
@@ -95,9 +125,13 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
     all.extend(VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)));
     for function in &body.functions {
-        let full = VectorFunction::ALL_LANES.map(|lanes| full(prefix, &function.name, lanes, isa));
-        all.extend(full.iter().flat_map(|full| [outlined(full), of_each(full)]));
-        all.extend(full);
+        for lanes in VectorFunction::ALL_LANES {
+            for is_alone in [false, true] {
+                let full = |name: &str| format!("{prefix}_{name}_{}", ending(lanes, isa, is_alone));
+                let copied = full(&function.name);
+                all.extend([of_each(&copied), full(&outlined(&function.name)), copied]);
+            }
+        }
     }
     all
 }

@@ -8,13 +8,15 @@ mod across;
 mod api;
 mod dialect;
 mod interface;
+mod joined;
 mod kernels;
 mod pool;
+mod values;
 mod vectors;
 mod weights;
 mod wrap;
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::ops::Deref;
 
@@ -50,10 +52,11 @@ impl<'a> Deref for CFile<'a> {
 impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
-        let mut used = BTreeSet::new();
-        let mut code = wrap::lines(&kernels::bodies(self, &mut used));
+        let used = RefCell::default();
+        let mut code = wrap::lines(&kernels::bodies(self, &used));
         api::source(&mut code, self);
         let code = single_spaced(&code);
+        let mut used = used.into_inner();
         for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));

@@ -140,7 +140,7 @@ impl VectorFunction {
                 .replace("LOAD", &one)
                 .replace("FROM_BITS", &from_bits)
         });
-        (head, body)
+        (head, abreast(&body))
     }
 
     fn write(self, out: &mut String, file: &CFile<'_>) {
@@ -233,6 +233,8 @@ impl VectorFunction {
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
         let lists = [
             when("extensions", extensions),
+            when("slow copies", extensions && file.options.arch.has_slow_copies()),
+            when("fast copies", extensions && !file.options.arch.has_slow_copies()),
             when("no extensions", !extensions),
             when("sharing", sharing.is_some()),
             ("fusing", fusing.collect()),
@@ -254,6 +256,29 @@ impl VectorFunction {
             None => out.push_str(&text),
         }
     }
+}
+
+/// A text whose short statements that follow each other, of one kind, stand in one line where there is room.
+fn abreast(text: &str) -> String {
+    let kind = |line: &str| match line.split_once(|c: char| c.is_ascii_digit()) {
+        Some((start, _)) if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') => {
+            Some(start.len())
+        }
+        _ => None,
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last)
+                if kind(line).is_some() && kind(last) == kind(line) && last.len() + line.len() < wrap::COLUMNS =>
+            {
+                last.push(' ');
+                last.push_str(line.trim_start());
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// Declares what is used.

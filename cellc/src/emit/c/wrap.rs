@@ -1,7 +1,7 @@
 //! Breaks long statements where their argument lists allow it.
 
 /// The longest line.
-const COLUMNS: usize = 110;
+pub(super) const COLUMNS: usize = 118;
 
 /// A text with its long statements over several lines; comments and what the preprocessor reads stay as they are.
 pub(super) fn lines(text: &str) -> String {
@@ -19,7 +19,7 @@ pub(super) fn lines(text: &str) -> String {
     out
 }
 
-/// Appends a statement, over several lines where it is long: the longest argument list is broken, one argument a line.
+/// Appends a statement, over several lines where it is long: the longest argument list has lines of its own: one, or else one for each argument.
 fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {
@@ -30,12 +30,31 @@ fn statement(out: &mut String, indent: usize, text: &str) {
         }
         Some((open, close)) => {
             statement(out, indent, &text[..=open]);
-            for argument in arguments(&text[open + 1..close]) {
-                statement(out, indent + 4, argument.trim());
+            let inside = text[open + 1..close].trim();
+            match indent + 4 + inside.len() <= COLUMNS {
+                true => statement(out, indent + 4, inside),
+                false => list(out, indent + 4, &arguments(inside)),
             }
             statement(out, indent, &text[close..]);
         }
     }
+}
+
+/// Appends arguments: one a line, or as many as there is room for where they are many short ones.
+fn list(out: &mut String, indent: usize, arguments: &[&str]) {
+    const MANY: usize = 8;
+    const SHORT: usize = 24;
+    if arguments.len() <= MANY || arguments.iter().any(|argument| argument.trim().len() > SHORT) {
+        return arguments.iter().for_each(|argument| statement(out, indent, argument.trim()));
+    }
+    let mut line = String::new();
+    for argument in arguments.iter().map(|argument| argument.trim()) {
+        if !line.is_empty() && indent + line.len() + 1 + argument.len() > COLUMNS {
+            statement(out, indent, &std::mem::take(&mut line));
+        }
+        line.extend([if line.is_empty() { "" } else { " " }, argument]);
+    }
+    statement(out, indent, &line);
 }
 
 /// Where the longest outermost pair of parentheses stands.

@@ -80,7 +80,12 @@ HEADERS
 #define UPPER_INLINE static inline __attribute__((always_inline, unused))
 //.
 //* no extensions
+#if defined(__GNUC__) || defined(__clang__)
+/* A type has all operations, also those that no kernel calls. */
+#define UPPER_INLINE static inline __attribute__((unused))
+#else
 #define UPPER_INLINE static inline
+#endif
 //.
 //* called
 #define UPPER_CALLED HOW_CALLED

@@ -3,12 +3,18 @@ typedef float FLOAT __attribute__((vector_size(BYTES)));
 typedef uint32_t BITS __attribute__((vector_size(BYTES)));
 typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
 //: copy_floats
-//* extensions
+//* slow copies
 /* Copies floats by a call of memcpy: gcc would copy so many by a rep movsq, which takes up to three times as long. */
 UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && !defined(__CPROVER__)
     __asm__("" : "+r"(count));
 #endif
+    __builtin_memcpy(to, from, count * sizeof(float));
+}
+//.
+//* fast copies
+/* Copies floats. */
+UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
     __builtin_memcpy(to, from, count * sizeof(float));
 }
 //.

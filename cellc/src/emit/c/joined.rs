@@ -1,0 +1,262 @@
+//! Values of several registers: structs of two values side by side. One macro of the file declares such a type and all operations on it, which do to
+//! both parts what the operation does to one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::emit::elements::spelling;
+use crate::kernel::{Element, LaneOp, Scalar};
+
+/// What the bodies of a file need of such values.
+#[derive(Default)]
+pub(super) struct Joined {
+    /// The lanes of values that a body has.
+    pub(super) lanes: BTreeSet<usize>,
+    /// By name.
+    pub(super) operations: BTreeMap<String, Operation>,
+    /// Functions of a body that add rows of weights: names and texts.
+    pub(super) functions: BTreeMap<String, String>,
+}
+
+/// What a function does to a value.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    /// Loads it from elements; those that the file holds may have an instruction of their own.
+    Load {
+        element: Element,
+        is_constant: bool,
+    },
+    Store,
+    /// A number in every lane.
+    Number(Scalar),
+    Lanes(LaneOp),
+    /// Adds a row of such weights times an element to so many sums.
+    Row {
+        of: Element,
+        count: usize,
+    },
+    /// An activation of so many arguments.
+    Call {
+        function: String,
+        is_outlined: bool,
+        arguments: usize,
+    },
+}
+
+impl Operation {
+    /// The operands, what they are, and the result.
+    pub(super) fn signature(&self) -> (usize, Scalar, Scalar) {
+        use LaneOp as O;
+        match self {
+            Self::Load { .. } | Self::Store | Self::Number(Scalar::F32) => (0, Scalar::F32, Scalar::F32),
+            Self::Number(Scalar::U32) => (0, Scalar::U32, Scalar::U32),
+            Self::Row { .. } => (0, Scalar::F32, Scalar::F32),
+            Self::Call { arguments, .. } => (*arguments, Scalar::F32, Scalar::F32),
+            Self::Lanes(O::FromBits | O::FromSigned) => (1, Scalar::U32, Scalar::F32),
+            Self::Lanes(O::ToBits) => (1, Scalar::F32, Scalar::U32),
+            Self::Lanes(O::Flush) => (1, Scalar::F32, Scalar::F32),
+            Self::Lanes(O::ShiftLeft(_) | O::ShiftRight(_)) => (1, Scalar::U32, Scalar::U32),
+            Self::Lanes(O::And | O::Or | O::Xor | O::WrappingAdd | O::WrappingSub) => (2, Scalar::U32, Scalar::U32),
+            Self::Lanes(O::MulAdd) => (3, Scalar::F32, Scalar::F32),
+            Self::Lanes(O::SelectLess) => (4, Scalar::F32, Scalar::F32),
+            Self::Lanes(_) => (2, Scalar::F32, Scalar::F32),
+        }
+    }
+
+    fn has_bits(&self) -> bool {
+        let (_, operand, result) = self.signature();
+        operand == Scalar::U32 || result == Scalar::U32
+    }
+}
+
+/// The names of operands.
+pub(super) const OPERANDS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// A type: how it ends is the word `ty`, or what the macro's parameter of that name stands for.
+pub(super) fn spelled(prefix: &str, scalar: Scalar, ty: &str, paste: &str) -> String {
+    match scalar {
+        Scalar::F32 => format!("{prefix}_{paste}{ty}"),
+        Scalar::U32 => format!("{prefix}_{paste}{ty}{paste}_bits"),
+    }
+}
+
+/// The longest line of a macro, without what ends it.
+const COLUMNS: usize = 108;
+
+/// A list in parentheses behind a word, with as many of its elements in a line as there is room for.
+pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) -> String {
+    let mut lines = vec![format!("{indent}{word}(")];
+    for (at, element) in elements.iter().enumerate() {
+        let comma = if at + 1 < elements.len() { "," } else { ")" };
+        let line = lines.last_mut().expect("emit: a list has a line");
+        if line.len() + element.len() + 2 > COLUMNS && at > 0 {
+            lines.push(format!("{indent}    {element}{comma}"));
+        } else {
+            let space = if at == 0 { "" } else { " " };
+            let _ = write!(line, "{space}{element}{comma}");
+        }
+    }
+    lines.join(&format!("{end}\n"))
+}
+
+impl Joined {
+    /// Takes in what another body needs of the file's macro.
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.operations.extend(other.operations.iter().map(|(name, operation)| (name.clone(), operation.clone())));
+    }
+
+    /// Whether a body has values of several registers.
+    pub(super) fn has_types(&self) -> bool {
+        !self.lanes.is_empty()
+    }
+
+    pub(super) fn has_bits(&self) -> bool {
+        self.operations.values().any(Operation::has_bits)
+    }
+
+    /// The operations that are spelled for registers: activations are functions of their own, and rows are added by other operations.
+    fn of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
+        let is_other = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Row { .. });
+        self.operations.iter().filter(move |(_, operation)| !is_other(operation))
+    }
+
+    /// The macros that declare operations by the expressions for them, and a type of two values side by side; nothing if the file has no such types.
+    pub(super) fn declaration(&self, prefix: &str) -> String {
+        if self.operations.is_empty() {
+            return String::new();
+        }
+        let upper = prefix.to_ascii_uppercase();
+        let end = " \\";
+        let mut lines = Vec::new();
+        let names: Vec<_> = self.of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
+        let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
+        lines.push(flowing(&format!("#define {upper}_OPERATIONS"), &parameters, "", end));
+        for (name, operation) in self.of_registers() {
+            let value = name.to_ascii_uppercase();
+            let statement = if matches!(operation, Operation::Store) { value } else { format!("return {value}") };
+            lines.extend(function(prefix, name, operation, &statement));
+        }
+        let rows = self.operations.iter().filter_map(|(name, operation)| match operation {
+            Operation::Row { of, count } => Some(added_row(prefix, name, *of, *count)),
+            _ => None,
+        });
+        lines.extend(rows.flatten());
+        let operations = lines.join(&format!("{end}\n"));
+        let mut lines = vec![format!("#define {upper}_JOINED(T, A, LANES_OF_A, B, TARGET)")];
+        for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] } {
+            let of = |ty| spelled(prefix, *scalar, ty, "##");
+            lines.push(format!("    typedef struct {{ {} a; {} b; }} {};", of("A"), of("B"), of("T")));
+        }
+        for (name, operation) in &self.operations {
+            if matches!(operation, Operation::Call { .. }) {
+                lines.extend(function(prefix, name, operation, &format!("return {}", both(prefix, name, operation))));
+            }
+        }
+        let values = self.of_registers().map(|(name, operation)| both(prefix, name, operation));
+        let values = ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect::<Vec<_>>();
+        lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
+        let joined = lines.join(&format!("{end}\n"));
+        format!(
+            "\n/* The operations on values of type T, each given as an expression of its operands (x, y, z, w), of a number or of a place. */\n{operations}\n\
+             \n/* The type T: a value of type A and one of type B side by side. Operations compute both parts. */\n{joined}\n"
+        )
+    }
+}
+
+/// A function of the file's macros, on one line or on three.
+fn function(prefix: &str, name: &str, operation: &Operation, statement: &str) -> Vec<String> {
+    let (operands, operand, result) = operation.signature();
+    let of = |scalar| spelled(prefix, scalar, "T", "##");
+    let (result, params) = match operation {
+        Operation::Load { element, .. } => (of(result), format!("const {} *from", spelling(*element).c)),
+        Operation::Store => ("void".to_owned(), format!("float *to, {} x", of(Scalar::F32))),
+        Operation::Number(Scalar::F32) => (of(result), "float number".to_owned()),
+        Operation::Number(Scalar::U32) => (of(result), "uint32_t number".to_owned()),
+        _ => {
+            let params: Vec<_> = OPERANDS[..operands].iter().map(|name| format!("{} {name}", of(operand))).collect();
+            (of(result), params.join(", "))
+        }
+    };
+    let head = format!("    {}_INLINE TARGET {result} {prefix}_{name}_##T({params}) {{", prefix.to_ascii_uppercase());
+    match head.len() + statement.len() + 4 <= COLUMNS {
+        true => vec![format!("{head} {statement}; }}")],
+        false => vec![head, format!("        {statement};"), "    }".to_owned()],
+    }
+}
+
+/// How many sums there are, in words.
+pub(super) fn counted(sums: usize) -> String {
+    if sums == 1 { "a sum".to_owned() } else { format!("{sums} sums") }
+}
+
+/// What loads weights of a type.
+pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
+    match of {
+        Element::F16 => "load_f16",
+        Element::I8Pair => "load_i8_pairs",
+        Element::I8 => "load_i8",
+        _ if is_constant => "load_constant",
+        _ => "load",
+    }
+}
+
+/// A function of the file's macros that adds a row of weights, those of each sum apart from those of the one before.
+fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String> {
+    let ty = spelled(prefix, Scalar::F32, "T", "##");
+    let to: Vec<_> = (0..count).map(|at| format!(", {ty} *sum{at}")).collect();
+    let apart = if count == 1 { "" } else { ", size_t apart" };
+    let params = format!("const {} *row{apart}, float x{}", spelling(of).c, to.concat());
+    let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
+    let mut lines = vec![
+        format!("    {inline} TARGET void {prefix}_{name}_##T({params}) {{"),
+        format!("        const {ty} x_k = {prefix}_splat_##T(x);"),
+    ];
+    for at in 0..count {
+        let place = match at {
+            0 => "row".to_owned(),
+            1 => "row + apart".to_owned(),
+            _ => format!("row + {at} * apart"),
+        };
+        let weights = format!("{prefix}_{}_##T({place})", loading(of, false));
+        lines.push(format!("        *sum{at} = {prefix}_mul_add_##T({weights}, x_k, *sum{at});"));
+    }
+    lines.push("    }".to_owned());
+    lines
+}
+
+/// An operation on both parts of a value of two, in the file's macro.
+fn both(prefix: &str, name: &str, operation: &Operation) -> String {
+    let (operands, _, result) = operation.signature();
+    let on = |part: &str, args: &str| format!("{prefix}_{name}_##{part}({args})");
+    let parts = |a: &str, b: &str| [on("A", a), on("B", b)];
+    let of =
+        |part: &str| OPERANDS[..operands].iter().map(|name| format!("{name}.{part}")).collect::<Vec<_>>().join(", ");
+    let parts = match operation {
+        Operation::Store => return parts("to, x.a", "to + LANES_OF_A, x.b").join("; "),
+        Operation::Load { .. } => parts("from", "from + LANES_OF_A"),
+        Operation::Number(_) => parts("number", "number"),
+        _ => parts(&of("a"), &of("b")),
+    };
+    format!("(({}){{{}}})", spelled(prefix, result, "T", "##"), parts.join(", "))
+}
+
+/// The lanes of the two values that a value of these registers consists of.
+pub(super) fn halves(registers: &[usize]) -> (usize, usize) {
+    let (a, b) = registers.split_at(registers.len().next_power_of_two() / 2);
+    (a.iter().sum(), b.iter().sum())
+}
+
+/// The registers of a value of so many, as members of its struct.
+pub(super) fn members(registers: usize) -> Vec<String> {
+    if registers == 1 {
+        return vec![String::new()];
+    }
+    let a = registers.next_power_of_two() / 2;
+    let of = |name: &str, count| {
+        let inner = members(count).into_iter();
+        inner
+            .map(|member| if member.is_empty() { name.to_owned() } else { format!("{name}.{member}") })
+            .collect::<Vec<_>>()
+    };
+    [of("a", a), of("b", registers - a)].concat()
+}

@@ -1,0 +1,251 @@
+//! How a body spells values of several registers, and the types that it declares for them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::dialect::{C, outlined, plus};
+use super::joined::{Joined, OPERANDS, Operation, counted, flowing, halves, loading, members, spelled};
+use super::vectors::{self, VectorFunction, spaced};
+use crate::arch;
+use crate::emit::elements::spelling;
+use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, function_name};
+use crate::kernel::{Element, LaneOp, Scalar, Type};
+
+impl C<'_> {
+    /// The lanes of the registers that hold a value of so many lanes.
+    fn registers_that_hold(&self, lanes: usize) -> Vec<usize> {
+        arch::vectors(lanes, self.isa.lanes).into_iter().map(|(_, lanes)| lanes).collect()
+    }
+
+    /// How many registers hold a value.
+    pub(super) fn registers_of(&self, lanes: usize) -> usize {
+        self.registers_that_hold(lanes).len()
+    }
+
+    /// Whether a value of so many lanes takes several registers.
+    pub(super) fn is_joined(&self, lanes: usize) -> bool {
+        self.registers_of(lanes) > 1
+    }
+
+    /// The type of a value of several registers.
+    pub(super) fn joined_type(&mut self, ty: Type) -> String {
+        self.needs.joined.lanes.insert(ty.lanes);
+        spelled(self.prefix, ty.scalar, &self.ending(ty.lanes), "")
+    }
+
+    /// The name of an operation on values of so many lanes.
+    fn joined(&mut self, name: &str, lanes: usize, operation: Operation) -> String {
+        self.needs.joined.lanes.insert(lanes);
+        self.needs.joined.operations.insert(name.to_owned(), operation);
+        format!("{}_{name}_{}", self.prefix, self.ending(lanes))
+    }
+
+    /// A number in every lane.
+    pub(super) fn joined_number(&mut self, ty: Type, number: &str) -> Text {
+        let name = if ty.scalar == Scalar::F32 { "splat" } else { "splat_bits" };
+        let name = self.joined(name, ty.lanes, Operation::Number(ty.scalar));
+        Text::atom(format!("{name}({number})"))
+    }
+
+    pub(super) fn joined_load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
+        let is_constant = from.bytes && from.element == Element::F32 && self.loads_constants(lanes);
+        let name = self.joined(
+            loading(from.element, is_constant),
+            lanes,
+            Operation::Load { element: from.element, is_constant },
+        );
+        Text::atom(format!("{name}({})", plus(&from.name, offset)))
+    }
+
+    /// Whether the registers of a value have an instruction for what the file holds.
+    fn loads_constants(&self, lanes: usize) -> bool {
+        let has_own = |lanes| self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
+        self.registers_that_hold(lanes).into_iter().any(has_own)
+    }
+
+    pub(super) fn joined_store(&mut self, place: &str, lanes: usize, value: &Text) -> String {
+        let name = self.joined("store", lanes, Operation::Store);
+        format!("{name}({place}, {});", value.text)
+    }
+
+    pub(super) fn joined_operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>) -> Text {
+        let kind = match operation {
+            LaneOp::ShiftLeft(by) => format!("shift_left_{by}"),
+            LaneOp::ShiftRight(by) => format!("shift_right_{by}"),
+            LaneOp::WrappingSub => "wrapping_sub".to_owned(),
+            other => function_name(other).to_owned(),
+        };
+        let (_, operand, _) = Operation::Lanes(operation).signature();
+        let name = self.joined(&kind, ty.lanes, Operation::Lanes(operation));
+        self.needs.is_fused |= operation == LaneOp::MulAdd;
+        let operand = Type { scalar: operand, ..ty };
+        let args: Vec<_> = args.into_iter().map(|arg| self.value(arg, operand).text).collect();
+        Text::atom(format!("{name}({})", args.join(", ")))
+    }
+
+    pub(super) fn joined_call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
+        let registers = self.registers_that_hold(lanes);
+        // which of its names each register calls depends on the loop around
+        let calls: Vec<_> = registers.iter().map(|lanes| self.named_call(function, *lanes)).collect();
+        let is_outlined = calls.iter().any(|(_, is_outlined)| *is_outlined);
+        let name = if is_outlined { outlined(function) } else { function.to_owned() };
+        let ty = Type::f32(lanes);
+        let args: Vec<_> = args.into_iter().map(|arg| self.value(arg, ty).text).collect();
+        let call = Operation::Call { function: function.to_owned(), is_outlined, arguments: args.len() };
+        let name = self.joined(&name, lanes, call);
+        Text::atom(format!("{name}({})", args.join(", ")))
+    }
+
+    /// Values that are neighbours, each of several registers, as one statement loads them.
+    pub(super) fn declare_joined_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
+        let registers = self.registers_that_hold(ty.lanes);
+        let one = Type { lanes: registers[0], ..ty };
+        let loads = VectorFunction::loads(from.element, one, names.len() * registers.len(), self.isa);
+        self.used.borrow_mut().insert(loads);
+        self.used_by_loads(vectors::loaded(from.element, ty.scalar), one.lanes);
+        let members = members(registers.len());
+        let places = names.iter().flat_map(|name| members.iter().map(move |member| format!("&{name}.{member}")));
+        let (ty, places) = (self.ty(ty), places.collect::<Vec<_>>().join(", "));
+        self.line(&format!("{ty} {};", names.join(", ")));
+        self.line(&format!("{}({}, {places});", loads.name(self.prefix), plus(&from.name, offset)));
+    }
+
+    /// Adds a row of weights by a function: one of the file's macro, or one of the body where the weights are loaded at once.
+    pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> bool {
+        let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
+        let (ty, count) = (Type::f32(row.lanes), sums.len());
+        let together = self.loads(weights, ty);
+        let is_near = count == 1 || row.apart == row.lanes;
+        let is_together = row.is_loaded_first && is_near && (together.least..=together.most).contains(&count);
+        if element.element != Element::F32 || row.is_loaded_first && !is_together {
+            return false;
+        }
+        self.needs.is_fused |= row.is_fused;
+        let of = if weights.element == Element::F32 { String::new() } else { format!("{}_", weights.element) };
+        let kind = format!("add_{}row_of_{of}{count}", if is_together { "loaded_" } else { "" });
+        let name = match is_together {
+            false => {
+                for (name, operation) in [
+                    ("splat", Operation::Number(Scalar::F32)),
+                    ("mul_add", Operation::Lanes(LaneOp::MulAdd)),
+                    (loading(weights.element, false), Operation::Load { element: weights.element, is_constant: false }),
+                ] {
+                    self.joined(name, row.lanes, operation);
+                }
+                self.joined(&kind, row.lanes, Operation::Row { of: weights.element, count })
+            }
+            true => format!("{}_{kind}_{}", self.prefix, self.ending(row.lanes)),
+        };
+        if is_together && !self.needs.joined.functions.contains_key(&name) {
+            let text = self.row_function(&name, weights, ty, count);
+            self.needs.joined.functions.insert(name.clone(), text);
+        }
+        let apart = if is_together || count == 1 { String::new() } else { format!("{}, ", row.apart) };
+        let places: Vec<_> = sums.iter().map(|sum| format!("&{sum}")).collect();
+        let from = plus(&weights.name, *first);
+        let x = if is_together { plus(&element.name, *at) } else { format!("{}[{at}]", element.name) };
+        self.line(&format!("{name}({from}, {apart}{x}, {});", places.join(", ")));
+        true
+    }
+
+    /// A function that loads all weights of a row and adds them.
+    fn row_function(&mut self, name: &str, weights: &Block, ty: Type, count: usize) -> String {
+        let spelled = self.ty(ty);
+        let memory = Block { name: "row".to_owned(), ..weights.clone() };
+        let body = self.apart(|c| {
+            let names: Vec<_> = (0..count).map(|at| format!("w{at}")).collect();
+            c.declare_loads(&names.iter().map(String::as_str).collect::<Vec<_>>(), &memory, 0, ty);
+            // only now: it takes a register, and weights are loaded to neighbouring ones
+            let x = c.joined_number(ty, "*x").text;
+            c.line(&format!("const {spelled} x_k = {x};"));
+            for (at, weight) in names.iter().enumerate() {
+                let mul_add = c.joined("mul_add", ty.lanes, Operation::Lanes(LaneOp::MulAdd));
+                c.line(&format!("*sum{at} = {mul_add}({weight}, x_k, *sum{at});"));
+            }
+        });
+        let (upper, attribute) = (self.prefix.to_ascii_uppercase(), spaced(self.prefix, self.isa));
+        let to: Vec<_> = (0..count).map(|at| format!(", {spelled} *sum{at}")).collect();
+        let (element, to) = (spelling(weights.element).c, to.concat());
+        let head = format!("{upper}_INLINE {attribute}void {name}(const {element} *row, const float *x{to})");
+        format!("\n/* Adds a row of weights times x to {}. */\n{head} {{\n{body}}}\n", counted(count))
+    }
+
+    /// The statements that something writes, in a function of their own.
+    fn apart(&mut self, write: impl FnOnce(&mut Self)) -> String {
+        let (out, depth) = (std::mem::take(&mut self.out), std::mem::replace(&mut self.depth, 1));
+        write(self);
+        self.depth = depth;
+        std::mem::replace(&mut self.out, out)
+    }
+
+    /// Declares the types of this body, and what the file's macro takes for granted of their parts.
+    pub(super) fn joined_types(&mut self, file: &Joined) -> String {
+        // parts before what they are parts of
+        let mut all = BTreeSet::new();
+        let mut rest: Vec<_> = self.needs.joined.lanes.iter().copied().collect();
+        while let Some(lanes) = rest.pop() {
+            if all.insert(lanes) && self.is_joined(lanes) {
+                let (a, b) = halves(&self.registers_that_hold(lanes));
+                rest.extend([a, b]);
+            }
+        }
+        let mut out = String::new();
+        let prefix = self.prefix;
+        let attribute = spaced(prefix, self.isa);
+        let upper = prefix.to_ascii_uppercase();
+        for lanes in all {
+            let ending = self.ending(lanes);
+            if self.is_joined(lanes) {
+                let (a, b) = halves(&self.registers_that_hold(lanes));
+                let target = attribute.trim_end();
+                let (first, second) = (self.ending(a), self.ending(b));
+                let _ = writeln!(out, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
+                continue;
+            }
+            let number = self.ty(Type::f32(lanes));
+            let _ = writeln!(out, "\ntypedef {number} {};", spelled(prefix, Scalar::F32, &ending, ""));
+            if file.has_bits() {
+                let bits = self.ty(Type { scalar: Scalar::U32, lanes });
+                let _ = writeln!(out, "typedef {bits} {};", spelled(prefix, Scalar::U32, &ending, ""));
+            }
+            let values: Vec<_> = file.operations.values().filter_map(|one| self.of_register(one, lanes)).collect();
+            let values = [vec![ending, attribute.trim_end().to_owned()], values].concat();
+            let _ = writeln!(out, "{}", flowing(&format!("{upper}_OPERATIONS"), &values, "", ""));
+        }
+        out.extend(self.needs.joined.functions.values().map(String::as_str));
+        out
+    }
+
+    /// The expression for an operation on one register; none for a call of a function.
+    fn of_register(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
+        let block =
+            |name: &str, element, bytes| Block { name: name.to_owned(), len: lanes, element, bytes, pass: None };
+        let operands = |count: usize| OPERANDS[..count].iter().map(|name| Text::atom(*name)).collect::<Vec<_>>();
+        let (count, _, result) = operation.signature();
+        let ty = Type { scalar: result, lanes };
+        let text = match operation {
+            Operation::Load { element, is_constant } => self.load(&block("from", *element, *is_constant), 0, lanes),
+            Operation::Store => {
+                let out = std::mem::take(&mut self.out);
+                self.store(&block("to", Element::F32, false), 0, lanes, Text::atom("x"));
+                let statement = std::mem::replace(&mut self.out, out);
+                return Some(statement.trim().trim_end_matches(';').to_owned());
+            }
+            Operation::Number(_) if lanes == 1 => Text::atom("number"),
+            Operation::Number(_) => self.value(Text { text: "number".to_owned(), kind: TextKind::Number }, ty),
+            Operation::Lanes(LaneOp::MulAdd) if !self.fuses => {
+                let [a, b, c] = <[Text; 3]>::try_from(operands(3)).ok()?;
+                let product = self.operation(LaneOp::Mul, ty, vec![a, b], Context::Kernel);
+                self.operation(LaneOp::Add, ty, vec![product, c], Context::Kernel)
+            }
+            Operation::Lanes(operation) => self.operation(*operation, ty, operands(count), Context::Kernel),
+            Operation::Row { .. } => return None,
+            // the activation itself has that name
+            Operation::Call { function, is_outlined, .. } => {
+                self.needs.calls(function, *is_outlined, lanes);
+                return None;
+            }
+        };
+        Some(self.value(text, ty).text)
+    }
+}

@@ -1,0 +1,99 @@
+//! Rows of weights in the body of a loop: each adds, to every sum, weights of its columns times one element.
+
+use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
+
+/// A row, as consecutive statements add it.
+pub(super) struct AddedRow {
+    pub(super) sums: Vec<Var>,
+    /// Columns of each sum.
+    pub(super) lanes: usize,
+    /// The weights of the first sum.
+    pub(super) weights: Place,
+    /// Weights from one sum to the next.
+    pub(super) apart: usize,
+    pub(super) element: Place,
+    /// Whether a product is rounded once with its sum.
+    pub(super) is_fused: bool,
+    /// Whether all weights are loaded before they are multiplied.
+    pub(super) is_loaded_first: bool,
+    /// How many statements add it.
+    pub(super) statements: usize,
+}
+
+impl AddedRow {
+    /// The row that the first of these statements add, if they do, and if nothing else uses what they load.
+    pub(super) fn first_of(body: &[Stmt]) -> Option<Self> {
+        let load = |stmt: &Stmt| match stmt {
+            Stmt::Let { var, mutable: false, value: Expr::Load { from, lanes } } => Some((*var, *from, *lanes)),
+            _ => None,
+        };
+        let loaded: Vec<_> = body.iter().map_while(load).collect();
+        let Some(Stmt::Let { var: element, mutable: false, value: Expr::Splat { from, lanes } }) =
+            body.get(loaded.len())
+        else {
+            return None;
+        };
+        let (rest, element) = (&body[loaded.len() + 1..], (*element, *from));
+        let sums: Vec<_> = rest.iter().map_while(|stmt| sum_of(stmt, element.0)).collect();
+        let weights = |(_, weights, _): &(Var, Expr, bool)| match weights {
+            Expr::Load { from, lanes: of } if loaded.is_empty() && of == lanes => Some(*from),
+            Expr::Var(var) => {
+                loaded.iter().find(|(other, _, of)| other == var && of == lanes).map(|(_, from, _)| *from)
+            }
+            _ => None,
+        };
+        let places = sums.iter().map(weights).collect::<Option<Vec<_>>>()?;
+        let first = *places.first()?;
+        let apart = places.get(1).map_or(0, |second| second.offset.wrapping_sub(first.offset));
+        let is_even = places
+            .iter()
+            .enumerate()
+            .all(|(at, place)| place.base == first.base && place.offset == first.offset.wrapping_add(at * apart));
+        let is_fused = sums[0].2;
+        let is_same = sums.iter().all(|(.., fused)| *fused == is_fused);
+        let is_complete = loaded.is_empty() || loaded.len() == sums.len();
+        let names: Vec<_> = loaded.iter().map(|(var, ..)| *var).chain([element.0]).collect();
+        let after = &rest[sums.len()..];
+        let is_used = after.iter().any(|stmt| mentions(stmt, &names));
+        (is_even && is_same && is_complete && !is_used && apart < 1 << 31).then(|| Self {
+            sums: sums.iter().map(|(var, ..)| *var).collect(),
+            lanes: *lanes,
+            weights: first,
+            apart,
+            element: element.1,
+            is_fused,
+            is_loaded_first: !loaded.is_empty(),
+            statements: loaded.len() + 1 + sums.len(),
+        })
+    }
+}
+
+/// The sum to which a statement adds weights times an element, the weights, and whether both are rounded once.
+fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
+    let Stmt::Set { var, value: Expr::Op(operation, args) } = stmt else { return None };
+    let of = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {
+        (*by == Expr::Var(element) && *sum == Expr::Var(*var)).then(|| (*var, weights.clone(), is_fused))
+    };
+    match (operation, &args[..]) {
+        (LaneOp::MulAdd, [weights, by, sum]) => of(weights, by, sum, true),
+        (LaneOp::Add, [Expr::Op(LaneOp::Mul, product), sum]) => match &product[..] {
+            [weights, by] => of(weights, by, sum, false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a statement reads one of these.
+fn mentions(stmt: &Stmt, vars: &[Var]) -> bool {
+    let reads = |expr: &Expr| expr.any(&mut |part| matches!(part, Expr::Var(var) if vars.contains(var)));
+    let any = |body: &[Stmt]| body.iter().any(|stmt| mentions(stmt, vars));
+    match stmt {
+        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => reads(value),
+        Stmt::For { body, .. } => any(body),
+        Stmt::Pick { at, body, .. } => reads(at) || any(body),
+        Stmt::If { less: (a, b), then, otherwise } => reads(a) || reads(b) || any(then) || any(otherwise),
+        Stmt::LeaveUnless { less: (a, b) } => reads(a) || reads(b),
+        Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => false,
+    }
+}
