@@ -159,6 +159,9 @@ pub struct Isa {
     /// C: true if one call computes an activation of several values, to share the loads of
     /// constants.
     pub calls_each: bool,
+    /// C: true if a value holds all columns of a pass in several registers. False where compilers
+    /// make more instructions of such values, and where an operand must be one register.
+    pub joins: bool,
     /// Largest number of neighbouring column vectors per pass over the weight rows, with passes of
     /// equal size in a loop. 0: as many as registers allow, each pass with separate code.
     pub pass: usize,
@@ -484,6 +487,7 @@ pub static GENERIC: Isa = Isa {
     calls: false,
     in_software: false,
     calls_each: false,
+    joins: false,
     // as many as registers hold
     pass: 12,
     load_distance: 0,

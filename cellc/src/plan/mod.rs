@@ -733,12 +733,11 @@ impl Values {
         if product.format.is_of_integers() { Self::Registers } else { self }
     }
 
-    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one lane is a number of the language. In C, an
-    /// instruction that multiplies by one number takes it from a register, and a call that computes an activation of several values reads registers.
+    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one lane is a number of the language.
     fn joins(self, isa: &Isa) -> bool {
         match self {
             Self::Registers => false,
-            Self::Joined => !isa.calls_each && isa.c_vectors.iter().all(|vector| vector.mul_add_one.is_empty()),
+            Self::Joined => isa.joins,
             Self::Passes => isa.lanes > 1,
         }
     }
