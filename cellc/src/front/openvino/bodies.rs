@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::kinds::LayerType;
 use super::layers::{GraphReader, SAVE_AGAIN};
-use super::supported::LayerType;
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};

@@ -1,8 +1,8 @@
 //! The attributes of recurrent cells and sequences.
 
 use super::attributes::{Data, GivenAttribute};
+use super::kinds::{LayerType, Recurrent};
 use super::layers::GraphReader;
-use super::supported::{LayerType, Recurrent};
 use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::{overflows, underflows};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::supported::LayerType;
+use super::kinds::LayerType;
 use super::text::{MOST_DIMS, parse_dim, parse_integer};
 use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};

@@ -3,10 +3,12 @@
 mod attributes;
 mod bodies;
 mod cells;
+mod kinds;
 mod layers;
 mod net;
 mod operations;
 mod order;
+mod readers;
 mod supported;
 mod tensors;
 #[cfg(test)]

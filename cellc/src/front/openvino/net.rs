@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 
 use super::attributes::Data;
+use super::kinds::LayerType;
 use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
 use super::operations::{OutputTypes, Ports, ReadOperation};
-use super::supported::{self, LayerType};
+use super::supported;
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
 use super::xml::{Document, ElementId};
@@ -147,7 +148,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 id,
                 name: text("name"),
                 type_name: text("type"),
-                kind: LayerType::find(text("type")).map_or(LayerType::Unknown, |row| row.kind),
+                kind: supported::find(text("type")).map_or(LayerType::Unknown, supported::Supported::kind),
                 incoming: Vec::new(),
                 reached: false,
                 node: None,
@@ -340,7 +341,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
-        let row = LayerType::find(self.layers[index].type_name)?;
+        let row = supported::find(self.layers[index].type_name)?;
         let mut set = Some(row.latest());
         for attribute in document.attributes(element) {
             let origin = document.attribute_origin(attribute);
@@ -366,7 +367,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             }
         }
         // bodies may stand in layers that repeat one or choose one only
-        let sections: &[&str] = match row.kind {
+        let sections: &[&str] = match row.kind() {
             LayerType::If => &["data", "input", "output", "then_port_map", "else_port_map", "then_body", "else_body"],
             kind if kind.has_body() => &["data", "input", "output", "port_map", "back_edges", "body"],
             _ => &["data", "input", "output"],

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::kinds::LayerType;
 use super::layers::GraphReader;
-use super::supported::LayerType;
 use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 

@@ -1,7 +1,12 @@
 //! Which types of layers are read: the one table by which layers are told apart, that messages list and that
 //! documentation repeats.
 
-use crate::model::{Activation, Dft, Elementwise, Reduction};
+use super::attributes::Data;
+use super::kinds::{LayerType, Recurrent};
+use super::layers::GraphReader;
+use super::operations::{OutputTypes, Ports, ReadOperation, Then};
+use super::readers::{self, plain};
+use crate::model::{Activation, Dft, Dim, ElementType, Elementwise, NoAxes, Op, Reduction};
 
 /// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
 const LATEST_SET: u64 = 17;
@@ -16,119 +21,118 @@ pub struct Supported {
     /// What is to be known about it, in one line.
     #[cfg_attr(not(any(test, feature = "internals")), expect(dead_code, reason = "a test writes it into a document"))]
     pub what: &'static str,
-    pub(super) kind: LayerType,
+    reading: Reading,
 }
 
-/// Which recurrent cell, apart from its attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recurrent {
-    Rnn,
-    Gru,
-    Lstm,
-    Augru,
-}
+/// Reads the attributes of a layer, by its index and the number of the operation set that defines it.
+type Reader = fn(&mut GraphReader<'_, '_>, usize, u64, &mut Data) -> Option<ReadOperation>;
 
-/// What a layer's type says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum LayerType {
+/// How a layer is read.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
     Parameter,
     Const,
     Result,
-    Convert,
-    ConvertLike,
     Cell(Recurrent),
     Sequence(Recurrent),
     /// Without attributes.
     Elementwise(Elementwise),
     /// With the attribute `auto_broadcast`.
     Broadcasting(Elementwise),
-    Divide,
-    Clamp,
-    Elu,
-    MatMul,
-    Convolution {
-        grouped: bool,
-        transposed: bool,
-    },
-    MaxPool,
-    AvgPool,
-    Pad,
-    Softmax {
-        log: bool,
-    },
     Reduce(Reduction),
-    Mvn,
-    Swish,
-    Gelu,
-    NormalizeL2,
-    BatchNorm,
-    GroupNorm,
-    Concat,
-    Split,
-    VariadicSplit,
-    Reshape,
-    Squeeze,
-    Unsqueeze,
-    Transpose,
-    Gather,
-    Slice,
-    StridedSlice,
-    ReverseSequence,
-    ScatterNd,
-    ScatterElements,
-    Blocks {
-        to_space: bool,
-    },
-    ScatterUpdate,
-    Broadcast,
-    Tile,
-    ShapeOf,
-    Range,
-    ReadValue,
     Assign,
-    Round,
-    FakeQuantize,
-    TopK,
-    GatherElements,
-    GatherNd,
-    Dft(Dft),
-    Attention,
-    Identity,
-    CumSum,
-    OneHot,
-    Einsum,
-    Interpolate,
-    Grn,
-    Lrn,
-    Roll,
-    Eye,
     TensorIterator,
     Loop,
     If,
-    /// Not read.
-    Unknown,
+    /// By a function.
+    By(Reader),
 }
 
-impl LayerType {
-    /// The row of the table for a type; case is ignored.
-    pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
-        // XML has two names for this one
-        let name = if type_name.eq_ignore_ascii_case("Constant") { "Const" } else { type_name };
-        SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
-    }
+/// The row of the table for a type; case is ignored.
+pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
+    // XML has two names for this one
+    let name = if type_name.eq_ignore_ascii_case("Constant") { "Const" } else { type_name };
+    SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
+}
 
-    /// Whether a body stands inside the layer.
-    pub(super) fn has_body(self) -> bool {
-        matches!(self, Self::TensorIterator | Self::Loop | Self::If)
+/// The element type of what an operation computes of two tensors.
+fn element_of(elementwise: Elementwise) -> OutputTypes {
+    use Elementwise as E;
+    match elementwise {
+        E::Equal | E::NotEqual | E::Greater | E::GreaterEqual | E::Less | E::LessEqual => {
+            OutputTypes::Is(ElementType::Bool)
+        }
+        E::LogicalAnd | E::LogicalOr | E::LogicalNot => OutputTypes::Is(ElementType::Bool),
+        E::Select => OutputTypes::Of(1),
+        _ => OutputTypes::Of(0),
     }
+}
 
-    /// Whether every attribute may change what is computed.
-    pub(super) fn is_recurrent(self) -> bool {
-        matches!(self, Self::Cell(_) | Self::Sequence(_))
+impl GraphReader<'_, '_> {
+    /// What a layer does, by the definition of the operation set `set`. `None` after an error.
+    pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
+        let operation = match find(self.layers[index].type_name)?.reading {
+            Reading::Parameter => {
+                let (element, shape) = self.parameter(index, data)?;
+                let shape = Some(("shape", shape));
+                ReadOperation { shape, ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element)) }
+            }
+            Reading::Const => {
+                let tensor = self.constant(index, data)?;
+                let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
+                let element = OutputTypes::Is(tensor.element());
+                ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
+            }
+            Reading::Result => ReadOperation::new(Op::Result),
+            Reading::Cell(recurrent) => {
+                let (cell, _, ledger) = self.cell(index, set, data)?;
+                let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
+                ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
+            }
+            Reading::Sequence(recurrent) => {
+                let (cell, direction, ledger) = self.cell(index, set, data)?;
+                let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
+                ReadOperation {
+                    ledger,
+                    ..ReadOperation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs))
+                }
+            }
+            Reading::Elementwise(elementwise) => {
+                ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+            }
+            Reading::Broadcasting(elementwise) => {
+                self.auto_broadcast(index, data)?;
+                ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
+            }
+            Reading::Reduce(reduction) => {
+                let keep = self.boolean(index, data, "keep_dims", Some(false))?;
+                ReadOperation::new(Op::Reduce { reduction, keep, no_axes: NoAxes::Same })
+            }
+            Reading::Assign => readers::assign(self, index, set, data)?,
+            Reading::By(read) => read(self, index, set, data)?,
+            // their bodies are graphs
+            Reading::TensorIterator | Reading::Loop | Reading::If => return None,
+        };
+        Some(operation)
     }
 }
 
 impl Supported {
+    /// What the rest of the reader asks about such a layer.
+    pub(super) fn kind(&self) -> LayerType {
+        match self.reading {
+            Reading::Parameter => LayerType::Parameter,
+            Reading::Result => LayerType::Result,
+            Reading::Assign => LayerType::Assign,
+            Reading::Cell(recurrent) => LayerType::Cell(recurrent),
+            Reading::Sequence(recurrent) => LayerType::Sequence(recurrent),
+            Reading::TensorIterator => LayerType::TensorIterator,
+            Reading::Loop => LayerType::Loop,
+            Reading::If => LayerType::If,
+            _ => LayerType::Other,
+        }
+    }
+
     /// The number of the operation set by whose definition a layer of the set `text` is to be read; 0 for a set without number.
     /// `None` where no such set defines it.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
@@ -156,18 +160,18 @@ pub(super) fn names() -> String {
     SUPPORTED.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-const fn row(name: &'static str, sets: &'static [&'static str], kind: LayerType, what: &'static str) -> Supported {
-    Supported { name, sets, what, kind }
+const fn row(name: &'static str, sets: &'static [&'static str], reading: Reading, what: &'static str) -> Supported {
+    Supported { name, sets, what, reading }
 }
 
-const fn dft(inverse: bool, half: bool) -> Dft {
-    Dft { inverse, half, parts_of_real: false }
+fn dft(inverse: bool, half: bool) -> Option<ReadOperation> {
+    plain(Op::Dft(Dft { inverse, half, parts_of_real: false }))
 }
 
 /// Every type of layer that is read.
 pub const SUPPORTED: &[Supported] = {
     use Elementwise as E;
-    use LayerType as K;
+    use Reading as K;
     use Reduction as R;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];
@@ -207,45 +211,60 @@ pub const SUPPORTED: &[Supported] = {
         ),
         row("Loop", FIVE, K::Loop, "a constant trip count, or a condition that ends at a constant iteration"),
         row("If", &["opset8"], K::If, "a step computes the chosen branch, or both if small"),
-        row("ReadValue", &["opset3", "opset6"], K::ReadValue, "a variable; its initial value must be constant"),
+        row(
+            "ReadValue",
+            &["opset3", "opset6"],
+            K::By(|reader, at, set, data| reader.read_value(at, set, data)),
+            "a variable; its initial value must be constant",
+        ),
         row("Assign", &["opset3", "opset6"], K::Assign, "the value of the variable in the next call"),
-        row("MatMul", ONE, K::MatMul, "any number of dimensions; either side can be transposed"),
+        row("MatMul", ONE, K::By(readers::matmul), "any number of dimensions; either side can be transposed"),
         row(
             "Convolution",
             ONE,
-            K::Convolution { grouped: false, transposed: false },
+            K::By(|reader, at, _, data| reader.convolution(at, data, false, false)),
             "1 to 3 dimensions; every auto_pad",
         ),
         row(
             "GroupConvolution",
             ONE,
-            K::Convolution { grouped: true, transposed: false },
+            K::By(|reader, at, _, data| reader.convolution(at, data, true, false)),
             "like Convolution; depthwise too",
         ),
         row(
             "ConvolutionBackpropData",
             ONE,
-            K::Convolution { grouped: false, transposed: true },
+            K::By(|reader, at, _, data| reader.convolution(at, data, false, true)),
             "like Convolution; output_padding; constant output_shape",
         ),
         row(
             "GroupConvolutionBackpropData",
             ONE,
-            K::Convolution { grouped: true, transposed: true },
+            K::By(|reader, at, _, data| reader.convolution(at, data, true, true)),
             "like ConvolutionBackpropData",
         ),
-        row("MaxPool", &["opset1", "opset8", "opset14"], K::MaxPool, "every rounding_type and auto_pad; no indices"),
-        row("AvgPool", &["opset1", "opset14", "opset16"], K::AvgPool, "every rounding_type and auto_pad; exclude-pad"),
+        row(
+            "MaxPool",
+            &["opset1", "opset8", "opset14"],
+            K::By(|reader, at, set, data| reader.max_pool(at, set, data)),
+            "every rounding_type and auto_pad; no indices",
+        ),
+        row(
+            "AvgPool",
+            &["opset1", "opset14", "opset16"],
+            K::By(|reader, at, set, data| reader.average_pool(at, set, data)),
+            "every rounding_type and auto_pad; exclude-pad",
+        ),
         row(
             "Pad",
             &["opset1", "opset12"],
-            K::Pad,
+            K::By(readers::pad),
             "constant pads and value; constant, edge, reflect, symmetric; negative pads",
         ),
         row("Add", ONE, K::Broadcasting(E::Add), "NumPy broadcasting"),
         row("Subtract", ONE, K::Broadcasting(E::Subtract), "NumPy broadcasting"),
         row("Multiply", ONE, K::Broadcasting(E::Multiply), "NumPy broadcasting"),
-        row("Divide", ONE, K::Divide, "NumPy broadcasting"),
+        row("Divide", ONE, K::By(readers::divide), "NumPy broadcasting"),
         row("Maximum", ONE, K::Broadcasting(E::Maximum), "NumPy broadcasting"),
         row("Minimum", ONE, K::Broadcasting(E::Minimum), "NumPy broadcasting"),
         row("SquaredDifference", ONE, K::Broadcasting(E::SquaredDifference), "NumPy broadcasting"),
@@ -253,17 +272,27 @@ pub const SUPPORTED: &[Supported] = {
         row("Sigmoid", ONE, K::Elementwise(E::Activation(Activation::Sigmoid)), "elementwise"),
         row("Tanh", ONE, K::Elementwise(E::Activation(Activation::Tanh)), "elementwise"),
         row("HardSigmoid", ONE, K::Elementwise(E::HardSigmoid), "constant alpha and beta"),
-        row("Elu", ONE, K::Elu, "elementwise"),
+        row("Elu", ONE, K::By(readers::elu), "elementwise"),
         row("SoftPlus", &["opset4"], K::Elementwise(E::Activation(Activation::Softplus)), "elementwise"),
         row("SoftSign", &["opset9"], K::Elementwise(E::Activation(Activation::Softsign)), "elementwise"),
         row("PReLU", ONE, K::Elementwise(E::PRelu), "any slope; NumPy broadcasting"),
-        row("Clamp", ONE, K::Clamp, "elementwise"),
+        row("Clamp", ONE, K::By(readers::clamp), "elementwise"),
         row("Exp", ONE, K::Elementwise(E::Exp), "elementwise"),
         row("Log", ONE, K::Elementwise(E::Log), "elementwise"),
         row("Negative", ONE, K::Elementwise(E::Negative), "elementwise"),
         row("Abs", ONE, K::Elementwise(E::Abs), "elementwise"),
-        row("SoftMax", &["opset1", "opset8"], K::Softmax { log: false }, "along any axis"),
-        row("LogSoftmax", FIVE, K::Softmax { log: true }, "along any axis"),
+        row(
+            "SoftMax",
+            &["opset1", "opset8"],
+            K::By(|reader, at, set, data| readers::softmax(reader, at, set, data, false)),
+            "along any axis",
+        ),
+        row(
+            "LogSoftmax",
+            FIVE,
+            K::By(|reader, at, set, data| readers::softmax(reader, at, set, data, true)),
+            "along any axis",
+        ),
         row("HSwish", &["opset4"], K::Elementwise(E::HardSwish), "elementwise"),
         row(
             "HSigmoid",
@@ -272,9 +301,16 @@ pub const SUPPORTED: &[Supported] = {
             "elementwise",
         ),
         row("Mish", &["opset4"], K::Elementwise(E::Mish), "elementwise"),
-        row("Swish", &["opset4"], K::Swish, "beta may be computed"),
+        row(
+            "Swish",
+            &["opset4"],
+            K::By(|_, _, _, _| {
+                Some(ReadOperation::new(Op::Elementwise(E::Swish { scaled: false })).then(Then::Scaled))
+            }),
+            "beta may be computed",
+        ),
         row("Selu", ONE, K::Elementwise(E::Selu), "constant alpha and lambda"),
-        row("Gelu", &["opset2", "opset7"], K::Gelu, "exact, or approximation_mode tanh"),
+        row("Gelu", &["opset2", "opset7"], K::By(readers::gelu), "exact, or approximation_mode tanh"),
         row("Erf", ONE, K::Elementwise(E::Activation(Activation::Erf)), "elementwise"),
         row("Sin", ONE, K::Elementwise(E::Activation(Activation::Sin)), "elementwise; up to 6.5e6"),
         row("Cos", ONE, K::Elementwise(E::Activation(Activation::Cos)), "elementwise; up to 6.5e6"),
@@ -303,73 +339,128 @@ pub const SUPPORTED: &[Supported] = {
         row("ReduceL2", &["opset4"], K::Reduce(R::L2), "constant axes"),
         row("ReduceLogicalAnd", ONE, K::Reduce(R::All), "constant axes"),
         row("ReduceLogicalOr", ONE, K::Reduce(R::Any), "constant axes"),
-        row("MVN", &["opset1", "opset6"], K::Mvn, "constant axes"),
-        row("NormalizeL2", ONE, K::NormalizeL2, "constant axes"),
-        row("GRN", ONE, K::Grn, "along axis 1"),
-        row("LRN", ONE, K::Lrn, "over the channels of two to four dimensions, or over axes behind them"),
-        row("BatchNormInference", &["opset1", "opset5"], K::BatchNorm, "along axis 1"),
-        row("GroupNormalization", &["opset12"], K::GroupNorm, "along axis 1"),
-        row("Convert", ONE, K::Convert, "all floating-point types are computed in f32"),
-        row("ConvertLike", ONE, K::ConvertLike, "like Convert"),
-        row("Identity", &["opset16"], K::Identity, "the value itself"),
+        row("MVN", &["opset1", "opset6"], K::By(readers::mvn), "constant axes"),
+        row("NormalizeL2", ONE, K::By(readers::normalize_l2), "constant axes"),
+        row("GRN", ONE, K::By(readers::grn), "along axis 1"),
+        row(
+            "LRN",
+            ONE,
+            K::By(readers::local_response),
+            "over the channels of two to four dimensions, or over axes behind them",
+        ),
+        row("BatchNormInference", &["opset1", "opset5"], K::By(readers::batch_norm), "along axis 1"),
+        row("GroupNormalization", &["opset12"], K::By(readers::group_norm), "along axis 1"),
+        row("Convert", ONE, K::By(readers::convert), "all floating-point types are computed in f32"),
+        row(
+            "ConvertLike",
+            ONE,
+            K::By(|_, _, _, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly))),
+            "like Convert",
+        ),
+        row("Identity", &["opset16"], K::By(|_, _, _, _| plain(Op::Convert)), "the value itself"),
         row(
             "ScaledDotProductAttention",
             &["opset13"],
-            K::Attention,
+            K::By(readers::attention),
             "causal; a mask of booleans, or one that is added; any scale",
         ),
-        row("DFT", &["opset7"], K::Dft(dft(false, false)), "constant lengths, as products of matrices"),
-        row("IDFT", &["opset7"], K::Dft(dft(true, false)), "like DFT"),
-        row("RDFT", &["opset9"], K::Dft(dft(false, true)), "like DFT"),
-        row("IRDFT", &["opset9"], K::Dft(dft(true, true)), "like DFT"),
-        row("Concat", ONE, K::Concat, "along any axis"),
-        row("Split", ONE, K::Split, "constant axis"),
-        row("VariadicSplit", ONE, K::VariadicSplit, "constant axis and lengths"),
-        row("Reshape", ONE, K::Reshape, "constant shape; special_zero"),
-        row("Squeeze", &["opset1", "opset15"], K::Squeeze, "constant axes"),
-        row("Unsqueeze", ONE, K::Unsqueeze, "constant axes"),
-        row("Transpose", ONE, K::Transpose, "constant order"),
-        row("Gather", &["opset1", "opset7", "opset8"], K::Gather, "constant axis; run-time indices are clamped"),
-        row("GatherElements", &["opset6"], K::GatherElements, "any indices, as Gather"),
-        row("GatherND", &["opset5", "opset8"], K::GatherNd, "any indices, as Gather; batch_dims"),
-        row("Slice", &["opset8"], K::Slice, "constant bounds; or from 0 to a computed stop"),
-        row("StridedSlice", ONE, K::StridedSlice, "constant bounds; all masks"),
-        row("ReverseSequence", ONE, K::ReverseSequence, "any lengths; run-time lengths are clamped"),
-        row("ScatterUpdate", &["opset3"], K::ScatterUpdate, "constant axis; constant, consecutive indices"),
+        row("DFT", &["opset7"], K::By(|_, _, _, _| dft(false, false)), "constant lengths, as products of matrices"),
+        row("IDFT", &["opset7"], K::By(|_, _, _, _| dft(true, false)), "like DFT"),
+        row("RDFT", &["opset9"], K::By(|_, _, _, _| dft(false, true)), "like DFT"),
+        row("IRDFT", &["opset9"], K::By(|_, _, _, _| dft(true, true)), "like DFT"),
+        row("Concat", ONE, K::By(readers::concat), "along any axis"),
+        row("Split", ONE, K::By(readers::split), "constant axis"),
+        row(
+            "VariadicSplit",
+            ONE,
+            K::By(|_, _, _, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::Some))),
+            "constant axis and lengths",
+        ),
+        row("Reshape", ONE, K::By(readers::reshape), "constant shape; special_zero"),
+        row("Squeeze", &["opset1", "opset15"], K::By(readers::squeeze), "constant axes"),
+        row("Unsqueeze", ONE, K::By(|_, _, _, _| plain(Op::Unsqueeze)), "constant axes"),
+        row("Transpose", ONE, K::By(|_, _, _, _| plain(Op::Transpose)), "constant order"),
+        row(
+            "Gather",
+            &["opset1", "opset7", "opset8"],
+            K::By(readers::gather),
+            "constant axis; run-time indices are clamped",
+        ),
+        row("GatherElements", &["opset6"], K::By(readers::gather_elements), "any indices, as Gather"),
+        row("GatherND", &["opset5", "opset8"], K::By(readers::gather_nd), "any indices, as Gather; batch_dims"),
+        row(
+            "Slice",
+            &["opset8"],
+            K::By(|_, _, _, _| plain(Op::Slice)),
+            "constant bounds; or from 0 to a computed stop",
+        ),
+        row("StridedSlice", ONE, K::By(readers::strided_slice), "constant bounds; all masks"),
+        row("ReverseSequence", ONE, K::By(readers::reverse_sequence), "any lengths; run-time lengths are clamped"),
+        row(
+            "ScatterUpdate",
+            &["opset3"],
+            K::By(|_, _, _, _| plain(Op::ScatterUpdate)),
+            "constant axis; constant, consecutive indices",
+        ),
         row(
             "ScatterNDUpdate",
             &["opset3", "opset15"],
-            K::ScatterNd,
+            K::By(|reader, at, set, data| readers::scatter(reader, at, set, data, false)),
             "up to 64 run-time indices; every reduction but sub",
         ),
         row(
             "ScatterElementsUpdate",
             &["opset3", "opset12"],
-            K::ScatterElements,
+            K::By(|reader, at, set, data| readers::scatter(reader, at, set, data, true)),
             "up to 64 run-time indices; every reduction but mean; initial values count",
         ),
-        row("DepthToSpace", ONE, K::Blocks { to_space: true }, "both modes"),
-        row("SpaceToDepth", ONE, K::Blocks { to_space: false }, "both modes"),
-        row("Broadcast", &["opset1", "opset3"], K::Broadcast, "constant shape; numpy, bidirectional, explicit"),
-        row("Roll", &["opset7"], K::Roll, "constant shift and axes"),
-        row("Eye", &["opset9"], K::Eye, "computed when compiling; no batch"),
-        row("Tile", ONE, K::Tile, "constant repeats"),
-        row("ShapeOf", &["opset1", "opset3"], K::ShapeOf, "computed when compiling"),
-        row("Range", &["opset1", "opset4"], K::Range, "computed when compiling"),
+        row(
+            "DepthToSpace",
+            ONE,
+            K::By(|reader, at, set, data| readers::blocks(reader, at, set, data, true)),
+            "both modes",
+        ),
+        row(
+            "SpaceToDepth",
+            ONE,
+            K::By(|reader, at, set, data| readers::blocks(reader, at, set, data, false)),
+            "both modes",
+        ),
+        row(
+            "Broadcast",
+            &["opset1", "opset3"],
+            K::By(readers::broadcast),
+            "constant shape; numpy, bidirectional, explicit",
+        ),
+        row("Roll", &["opset7"], K::By(|_, _, _, _| plain(Op::Roll)), "constant shift and axes"),
+        row("Eye", &["opset9"], K::By(readers::eye), "computed when compiling; no batch"),
+        row("Tile", ONE, K::By(|_, _, _, _| plain(Op::Tile)), "constant repeats"),
+        row("ShapeOf", &["opset1", "opset3"], K::By(readers::shape_of), "computed when compiling"),
+        row("Range", &["opset1", "opset4"], K::By(readers::range), "computed when compiling"),
         row("Mod", ONE, K::Broadcasting(E::Mod), "integers; a divisor that is never 0"),
         row("FloorMod", ONE, K::Broadcasting(E::FloorMod), "integers; a divisor that is never 0"),
         row("Floor", ONE, K::Elementwise(E::Floor), "elementwise"),
-        row("Round", &["opset5"], K::Round, "half_to_even"),
-        row("FakeQuantize", ONE, K::FakeQuantize, "constant ranges that are not empty; NumPy broadcasting"),
+        row("Round", &["opset5"], K::By(readers::round), "half_to_even"),
+        row(
+            "FakeQuantize",
+            ONE,
+            K::By(readers::fake_quantize),
+            "constant ranges that are not empty; NumPy broadcasting",
+        ),
         row("Sign", ONE, K::Elementwise(E::Sign), "elementwise"),
-        row("TopK", &["opset1", "opset3", "opset11"], K::TopK, "a constant K of 64 or fewer; sorted by value, or one"),
-        row("CumSum", &["opset3"], K::CumSum, "a constant axis"),
-        row("OneHot", ONE, K::OneHot, "a constant depth"),
-        row("Einsum", &["opset7"], K::Einsum, "any equation; products of two by two"),
+        row(
+            "TopK",
+            &["opset1", "opset3", "opset11"],
+            K::By(readers::top_k),
+            "a constant K of 64 or fewer; sorted by value, or one",
+        ),
+        row("CumSum", &["opset3"], K::By(readers::cum_sum), "a constant axis"),
+        row("OneHot", ONE, K::By(readers::one_hot), "a constant depth"),
+        row("Einsum", &["opset7"], K::By(readers::einsum), "any equation; products of two by two"),
         row(
             "Interpolate",
             &["opset4", "opset11"],
-            K::Interpolate,
+            K::By(|reader, at, set, data| reader.interpolate(at, set, data)),
             "nearest, linear_onnx, cubic; constant scales or sizes",
         ),
         row("Ceiling", ONE, K::Elementwise(E::Ceiling), "elementwise"),
