@@ -157,7 +157,7 @@ impl Joined {
         lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
         let joined = lines.join(&format!("{end}\n"));
         format!(
-            "\n/* The operations on values of type T, each given as an expression of its operands (x, y, z, w), of a number or of a place. */\n{operations}\n\
+            "\n/* The operations on values of type T, each as an expression of operands (x, y, z, w), a number or a place. */\n{operations}\n\
              \n/* The type T: a value of type A and one of type B side by side. Operations compute both parts. */\n{joined}\n"
         )
     }
@@ -203,14 +203,14 @@ pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
 /// A function of the file's macros that adds a row of weights, those of each sum apart from those of the one before.
 fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String> {
     let ty = spelled(prefix, Scalar::F32, "T", "##");
-    let to: Vec<_> = (0..count).map(|at| format!(", {ty} *sum{at}")).collect();
-    let apart = if count == 1 { "" } else { ", size_t apart" };
-    let params = format!("const {} *row{apart}, float x{}", spelling(of).c, to.concat());
+    let apart = (count > 1).then(|| "size_t apart".to_owned());
+    let row = [format!("const {} *row", spelling(of).c)];
+    let sums = (0..count).map(|at| format!("{ty} *sum{at}"));
+    let params: Vec<_> = row.into_iter().chain(apart).chain(["float x".to_owned()]).chain(sums).collect();
     let inline = format!("{}_INLINE", prefix.to_ascii_uppercase());
-    let mut lines = vec![
-        format!("    {inline} TARGET void {prefix}_{name}_##T({params}) {{"),
-        format!("        const {ty} x_k = {prefix}_splat_##T(x);"),
-    ];
+    let head = flowing(&format!("{inline} TARGET void {prefix}_{name}_##T"), &params, "    ", "");
+    let mut lines: Vec<_> = format!("{head} {{").lines().map(str::to_owned).collect();
+    lines.push(format!("        const {ty} x_k = {prefix}_splat_##T(x);"));
     for at in 0..count {
         let place = match at {
             0 => "row".to_owned(),
