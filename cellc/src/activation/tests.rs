@@ -528,7 +528,7 @@ fn odd_functions_are_odd() {
     }
 }
 
-/// The f32 that is `place` steps above 0, or below it where that is negative.
+/// The f32 at a distance of `place` neighbours from 0; negative places are below 0.
 fn neighbour(place: i32) -> f32 {
     let magnitude = f32::from_bits(place.unsigned_abs());
     if place < 0 { -magnitude } else { magnitude }

@@ -33,7 +33,7 @@ pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
     if is_alone && isa.lanes == 1 { format!("f32x{lanes}") } else { format!("f32x{lanes}_{}", isa.name) }
 }
 
-/// What an activation is called where it is not copied.
+/// The name of the function of an activation outside the loop that has a copy.
 pub(super) fn outlined(name: &str) -> String {
     format!("{name}_called")
 }
@@ -98,7 +98,7 @@ pub(super) struct C<'a> {
     params: Vec<String>,
 }
 
-/// What the kernels of a body need that stands before them.
+/// Functions and types that the kernels of a body use and that the file declares first.
 #[derive(Default)]
 pub(super) struct Needs {
     /// Functions that are called, and on how many lanes.
@@ -186,7 +186,8 @@ impl<'a> C<'a> {
         function.name(self.prefix)
     }
 
-    /// Where floats are computed in software: what rounds a number by adding what is large, and what takes that from it again.
+    /// Software floats: integer code for the addition and subtraction of the large constant that rounds
+    /// a number.
     fn by_integers(&mut self, operation: LaneOp, lanes: usize, args: &[Text]) -> Option<Text> {
         let function = match operation {
             LaneOp::Add => "add_large",

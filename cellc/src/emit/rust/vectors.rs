@@ -971,7 +971,7 @@ impl Types<'_> {
     }
 }
 
-/// Where none of the conditions holds; empty where there is none.
+/// The condition `not(any(..))` of all conditions; empty without conditions.
 fn none_of_conditions(conditions: &[&str]) -> String {
     match conditions {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! What is said of a file that is not read: what it is, and the lines that make of it one that is.
+//! Messages for files of other formats: the name of the format, and commands that convert the file.
 
 use std::ffi::OsStr;
 use std::io;
