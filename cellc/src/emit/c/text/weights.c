@@ -78,10 +78,10 @@ __asm__(UPPER_BEGIN
         UPPER_SYMBOL ":\n"
         ".incbin \"" UPPER_WEIGHTS_FILE "\", 0, HELD_BYTES\n"
         UPPER_END UPPER_TAIL
-        "0: .incbin \"" UPPER_WEIGHTS_FILE "\", HELD_BYTES\n"
-        "1:\n"
-        ".org . - (1b - 0b) + TAIL_BYTES\n" /* an error: the file is too long */
-        ".org . - TAIL_BYTES + (1b - 0b)\n" /* an error: the file is too short */
+        "8: .incbin \"" UPPER_WEIGHTS_FILE "\", HELD_BYTES\n"
+        "9:\n"
+        ".org . - (9b - 8b) + TAIL_BYTES\n" /* an error: the file is too long */
+        ".org . - TAIL_BYTES + (9b - 8b)\n" /* an error: the file is too short */
         UPPER_END);
 #if defined(__ELF__)
 __attribute__((visibility("hidden")))
