@@ -29,6 +29,9 @@ pub const LIST: &str = "CELLC_SKIPPED";
 /// A program that needs the headers and the library of its language, and nothing else.
 pub const ONE_LINE: &str = "#include <string.h>\nint main(void) { char a[2] = \"a\"; return (int)strlen(a) - 1; }\n";
 
+/// A program that needs neither headers nor a library.
+const NO_HEADERS: &str = "int main(void) { return 0; }\n";
+
 /// How far a compiler has to get with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
@@ -86,9 +89,9 @@ fn probe(tool: &str) -> bool {
         "gcc" | "cc" | "g++" | "c++" => compiler_works(tool, &[], ONE_LINE, Far::Run),
         "arm-none-eabi-gcc" => compiler_works(tool, &["-mcpu=cortex-m4", "--specs=nosys.specs"], ONE_LINE, Far::Linked),
         _ if name.starts_with("clang") => compiler_works(tool, &[], ONE_LINE, Far::Run),
-        // these link with a script of their own: `Machine::is_here` tries all of it
+        // these find headers by the specs of a machine and link with its script: `Machine::is_here` tries all of it
         _ if name.ends_with("-elf-gcc") || name.ends_with("-eabi-gcc") => {
-            compiler_works(tool, &[], ONE_LINE, Far::Compiled)
+            compiler_works(tool, &[], NO_HEADERS, Far::Compiled)
         }
         _ if ["-gcc", "-g++", "-gcc-posix"].iter().any(|end| name.ends_with(end)) => {
             compiler_works(tool, &[], ONE_LINE, Far::Linked)

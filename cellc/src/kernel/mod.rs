@@ -944,18 +944,22 @@ impl Kernel {
         })
     }
 
-    /// The most accumulators that one block declares: they are live together.
-    pub fn most_accumulators(&self) -> usize {
-        fn most(block: &[Stmt]) -> usize {
-            let own = block.iter().filter(|stmt| matches!(stmt, Stmt::Let { mutable: true, .. })).count();
-            let inner = block.iter().map(|stmt| match stmt {
-                Stmt::For { body, .. } | Stmt::Pick { body, .. } => most(body),
-                Stmt::If { then, otherwise, .. } => most(then).max(most(otherwise)),
-                _ => 0,
-            });
-            inner.chain([own]).max().unwrap_or(0)
-        }
-        most(&self.body)
+    /// The most accumulators of type `scalar` that one block declares: they are live together.
+    pub fn most_accumulators(&self, scalar: Scalar) -> usize {
+        self.most_accumulators_in(&self.body, scalar)
+    }
+
+    fn most_accumulators_in(&self, block: &[Stmt], scalar: Scalar) -> usize {
+        let is_one = |stmt: &&Stmt| matches!(stmt, Stmt::Let { var, mutable: true, .. } if self.locals[var.0].ty.scalar == scalar);
+        let own = block.iter().filter(is_one).count();
+        let inner = block.iter().map(|stmt| match stmt {
+            Stmt::For { body, .. } | Stmt::Pick { body, .. } => self.most_accumulators_in(body, scalar),
+            Stmt::If { then, otherwise, .. } => {
+                [then, otherwise].map(|part| self.most_accumulators_in(part, scalar)).into_iter().max().unwrap_or(0)
+            }
+            _ => 0,
+        });
+        inner.chain([own]).max().unwrap_or(0)
     }
 
     /// The bases of vector loads, for which alignment to cache lines matters.

@@ -331,8 +331,9 @@ impl Dialect for C<'_> {
         let (prefix, isa) = (self.prefix, self.isa);
         // inlined, a kernel shares the registers with its caller, and gcc spills sums in every iteration where they are many
         // (gcc 12.2, Cortex-M4F: 0.63 of the instructions for an LSTM of 64 units, 0.73 for two GRUs)
-        let fills_registers = isa.lanes == 1 && kernel.most_accumulators() * 4 >= isa.registers * 3;
-        let is_called = isa.calls && fills_registers && !kernel.unroll;
+        let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
+        let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
+        let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll;
         let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
         let head = format!("{linkage} {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
