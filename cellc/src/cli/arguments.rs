@@ -337,10 +337,10 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// Keep a state between calls, by its input and output [default: all pairs that cellc finds]
+    /// Keep a state, named by its input and output, between calls [default: all that cellc finds]
     ///
-    /// IN is the input that takes the state, OUT the output with the next value. cellc finds the states of forward
-    /// layers that enter by an input and leave by an output.
+    /// IN is the input that takes the state, OUT the output with the next value. In forward layers cellc finds the
+    /// states that enter by an input and leave by an output.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
@@ -386,7 +386,7 @@ pub(crate) struct CompileArguments {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
 
-    /// Instruction sets to add to the baseline of the target [default: all]
+    /// The instruction sets to generate code for, beside the target's baseline [default: all]
     #[arg(
         long,
         value_name = "LIST",
