@@ -1,6 +1,7 @@
 """Writes the cases of convolutions into tests/onnx/cases: `tcn`, residual blocks of causal convolutions with dilation, a convolution of each channel and
 two pools; `tcn_cut`, such blocks as PyTorch has them, padded at both sides and cut; `conv_planes`, convolutions of planes, in groups and with uneven pads;
-`causal_planes`, an encoder and a decoder of planes over time and frequency. The goldens are computed here, in float64.
+`causal_planes`, an encoder and a decoder of planes over time and frequency; `pads_in_front`, pads in front of the first step that other operations
+follow before the convolution, as Keras has them. The goldens are computed here, in float64.
 
 python3 tests/models/convolutions.py
 """
@@ -83,6 +84,10 @@ def evaluate(graph, x):
         plain = {
             "Relu": lambda a: np.maximum(a, 0),
             "Tanh": np.tanh,
+            "Sigmoid": lambda a: 1 / (1 + np.exp(-a)),
+            "Transpose": lambda a: a.transpose(said["perm"]),
+            "Unsqueeze": lambda a, axes: np.expand_dims(a, tuple(axes)),
+            "Squeeze": lambda a, axes: np.squeeze(a, tuple(axes)),
             "Add": np.add,
             "Shape": lambda a: np.array(a.shape),
             "Gather": lambda a, i: a[i],
@@ -188,6 +193,29 @@ def causal_planes():
     return graph, [1, 2, "time", 9], [1, 2, "time", 9], [[1, 2, 23, 9], [1, 2, 2, 9]]
 
 
+def pads_in_front():
+    graph = Graph(6)
+    channels_first = {"perm": [0, 2, 1]}
+    # a function that makes another number of 0
+    x = graph.node("Pad", ["x", graph.integers("two", 0, 2, 0, 0, 0, 0)], "first_pad")
+    x = graph.node("Sigmoid", [x], "bent1")
+    x = graph.node("Transpose", [x], "turned1", **channels_first)
+    x = graph.node("Relu", [graph.conv(x, "valid", (6, 3, 3))], "bent2")
+    # two pads, then a plane of one row
+    x = graph.node("Transpose", [x], "back", **channels_first)
+    for count in (1, 3):
+        x = graph.node("Pad", [x, graph.integers(f"pads{count}", 0, count, 0, 0, 0, 0)], f"padded{count}")
+    x = graph.node("Unsqueeze", [x, graph.integers("row", 1)], "plane")
+    x = graph.node("Transpose", [x], "turned2", perm=[0, 3, 1, 2])
+    x = graph.conv(x, "each", (6, 1, 1, 3), dilations=[1, 2], group=6)
+    x = graph.node("Squeeze", [x, graph.integers("rows", 2)], "line")
+    # elements for two convolutions
+    x = graph.node("Concat", [graph.draw("start", (1, 6, 4), 0.5), x], "behind", axis=2)
+    x = graph.node("Tanh", [graph.conv(x, "inner", (4, 6, 3))], "bent3")
+    graph.node("Transpose", [graph.conv(x, "outer", (2, 4, 3))], "y", **channels_first)
+    return graph, [1, "time", 3], [1, "time", 2], [[1, 29, 3], [1, 1, 3]]
+
+
 def planes():
     graph = Graph(2)
     x = graph.conv("x", "wide", (7, 2, 3, 3), pads=[1, 1, 1, 1])
@@ -245,3 +273,4 @@ write("tcn_cut", "causal convolutions that are padded at both sides and cut, as 
 write("cut_residual", "a slice cuts off the end of a sum, of which one part is read again", cut_residual())
 write("causal_planes", "convolutions over time and frequency, causal over time, and a transposed one over frequency", causal_planes())
 write("conv_planes", "convolutions of planes, in groups and with uneven pads", planes())
+write("pads_in_front", "pads over time in front of operations that move or bend elements, then convolutions", pads_in_front())

@@ -323,6 +323,25 @@ fn a_tcn_gives_the_bits_of_all_steps_at_once() {
     }
 }
 
+/// Pads in front of the first step, then functions and operations that move elements, then convolutions.
+#[test]
+fn pads_in_front_of_other_operations_give_the_bits_of_all_steps_at_once() {
+    let of = |name, steps| onnx_case("pads_in_front", name, vec![Some(1), steps, Some(3)]);
+    let one = of("stepwise", None);
+    assert_eq!(one.model().variables.len(), 4);
+    for steps in [2, 23] {
+        let (all, x) = (of("at_once", Some(steps)), x(steps, 3));
+        for (own, isa, name) in bodies(&one, &all) {
+            let all_bits = |values: &[f32]| values.iter().copied().map(bits).collect::<Vec<_>>();
+            let expected = all_bits(&all.interpret(isa, std::slice::from_ref(&x))[0]);
+            let mut variables = one.variables();
+            let step = |x: &[f32], variables: &mut _| one.interpret_from(own, &[x.to_vec()], variables)[0].clone();
+            let found: Vec<f32> = x.chunks(3).flat_map(|x| step(x, &mut variables)).collect();
+            assert_eq!(all_bits(&found), expected, "{name}");
+        }
+    }
+}
+
 /// Planes of time and frequency: what stands beside the steps is no step.
 #[test]
 fn planes_give_the_bits_of_all_steps_at_once() {

@@ -5,20 +5,22 @@
 //! element for each along one axis, or is what the last step leaves.
 
 mod caches;
+mod memory;
 mod pairs;
+mod views;
 
 use std::collections::HashMap;
 
-use pairs::{OTHERWISE, is_one_number, same_but_for_time, same_windows};
+use memory::{ONLY_WINDOWS, Padded, Windows, remember, same_windows};
+use pairs::{is_one_number, same_but_for_time};
 
 use super::Validation;
 use super::flow::Flow;
 use super::states::goes_on;
 use super::uses::Uses;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
 use crate::model::{
-    Concat, Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable,
-    View,
+    Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
 };
 use crate::options::State;
 
@@ -29,12 +31,32 @@ enum Time {
     Fixed,
     /// An element for each, along this axis.
     Along(usize),
-    /// An element for each, along this axis, behind so many that come before the first.
+    /// An element for each, along the first number's axis, behind as many elements as the second
+    /// number says. One step computes its own element and those in front of it.
     Behind(usize, usize),
     /// What the last step leaves.
     Last,
     /// A state, before the first step.
     Before,
+}
+
+impl Time {
+    /// The axis with an element for each step.
+    fn axis(self) -> Option<usize> {
+        match self {
+            Self::Along(axis) | Self::Behind(axis, _) => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// The same with its elements along another axis.
+    fn moved_to(self, axis: usize) -> Self {
+        match self {
+            Self::Along(_) => Self::Along(axis),
+            Self::Behind(_, before) => Self::Behind(axis, before),
+            other => other,
+        }
+    }
 }
 
 /// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it;
@@ -71,10 +93,10 @@ pub(super) fn validate<'a>(
         return (only_sizes && (asked || recurrent)).then(|| Err(only_some(&long, &one, &time, steps)));
     }
     let (mut diagnostics, mut one) = (one.diagnostics, one.valid);
-    let found = StepAnalysis::new(&long.valid, steps, time.clone()).run().and_then(|(found, memories, times)| {
+    let found = StepAnalysis::new(&long.valid, steps, time.clone()).run().and_then(|(found, padded, times)| {
         let pairs = same_but_for_time(&long.valid, &one, steps, &times)?;
-        same_windows(&long.valid, &one, steps, &memories, &pairs)?;
-        remember(&mut one, &memories, &pairs)?;
+        same_windows(&long.valid, &one, steps, &padded.windows, &pairs)?;
+        remember(&mut one, &padded.memories, &pairs)?;
         carry(&mut one)?;
         Ok(found)
     });
@@ -194,9 +216,6 @@ fn marker(model: &Model) -> usize {
 
 type Found<T> = Result<T, String>;
 
-/// What is wrong with reading what stands in front of the first step for anything but windows.
-const PADDED: &str = "computes with elements in front of the first step, other than by windows that move over them";
-
 /// What is wrong with what no single step can do.
 const ACROSS: &str = "combines different steps";
 
@@ -221,28 +240,17 @@ struct StepAnalysis<'a> {
     /// By parameter: the axis of time.
     parameters: Vec<Option<usize>>,
     values: HashMap<usize, Time>,
-    /// Nodes that put a constant in front of the steps.
-    memories: Vec<Memory>,
-}
-
-/// A Concat of a constant and the steps behind it, which windows then move over: of one step, the constant becomes a variable with the last inputs.
-struct Memory {
-    node: usize,
-    axis: usize,
-    before: usize,
-    /// The value it gives, and others that put more along other axes of that.
-    values: Vec<usize>,
-    /// Nodes that read one of them: views.
-    views: Vec<usize>,
+    /// Elements in front of the first step.
+    padded: Padded,
 }
 
 impl<'a> StepAnalysis<'a> {
     fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
         let flow = Flow::new(model, &model.all_nodes());
-        Self { model, flow, steps, parameters, values: HashMap::new(), memories: Vec::new() }
+        Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
     }
 
-    fn run(mut self) -> Found<(Steps, Vec<Memory>, HashMap<usize, Time>)> {
+    fn run(mut self) -> Found<(Steps, Padded, HashMap<usize, Time>)> {
         for (index, axis) in self.parameters.iter().enumerate() {
             let parameter = &self.model.parameters[index];
             if let Some(axis) = *axis
@@ -252,7 +260,7 @@ impl<'a> StepAnalysis<'a> {
             }
         }
         for (at, node) in self.model.nodes.iter().enumerate() {
-            self.node(at, node).map_err(|why| format!("{} ({}) {why}", quoted(&node.name), node.kind))?;
+            self.node(at, node).map_err(|why| self.refused(node, &why))?;
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
@@ -261,7 +269,8 @@ impl<'a> StepAnalysis<'a> {
                 return Err(format!("output {index} {CHANGED}"));
             }
             if let Time::Behind(_, before) = time {
-                return Err(format!("output {index} has {before} elements in front of the first step"));
+                let in_front = self.in_front(&[result.source]).unwrap_or_default();
+                return Err(format!("{in_front}output {index} has {before} of them: {ONLY_WINDOWS}"));
             }
             if let Time::Along(axis) = time
                 && has_rows(&result.shape, axis)
@@ -278,7 +287,7 @@ impl<'a> StepAnalysis<'a> {
             }
         }
         let steps = Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
-        Ok((steps, self.memories, self.values))
+        Ok((steps, self.padded, self.values))
     }
 
     fn time(&self, source: Source) -> Found<Time> {
@@ -312,11 +321,12 @@ impl<'a> StepAnalysis<'a> {
         let mut joined = Time::Fixed;
         for &source in sources {
             joined = match (joined, self.time(source)?) {
-                (Time::Fixed, other) | (other, Time::Fixed) if !matches!(other, Time::Behind(..)) => other,
+                (Time::Fixed, other) | (other, Time::Fixed) => other,
                 (Time::Last, Time::Last) => Time::Last,
                 (Time::Along(a), Time::Along(_)) => Time::Along(a),
                 (Time::Before, Time::Before) => Time::Before,
-                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(PADDED.to_owned()),
+                (Time::Behind(a, more), Time::Behind(_, others)) if more == others => Time::Behind(a, more),
+                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(ACROSS.to_owned()),
                 (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
                 _ => return Err("combines every step with what only the last one leaves".to_owned()),
             };
@@ -324,29 +334,31 @@ impl<'a> StepAnalysis<'a> {
         Ok(joined)
     }
 
+    /// True if a product along the last axes of a tensor stays behind the axis of time.
+    fn is_inside(&self, source: Source, axis: usize, factors: usize) -> bool {
+        let inside = &self.model.shape(source)[axis + 1..];
+        !inside.is_empty() && inside.iter().product::<usize>() >= factors
+    }
+
     fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
         let time = match &node.op {
             ValidOp::Cell(cell) => return self.cell(cell, &node.name),
             ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
-            ValidOp::Dense(dense) => match self.time(dense.x)? {
-                Time::Along(axis) => {
-                    let inside = &self.model.shape(dense.x)[axis + 1..];
-                    if inside.is_empty() || inside.iter().product::<usize>() < dense.inputs {
-                        return Err(format!("{ALL}: it combines them"));
-                    }
-                    Time::Along(axis)
+            ValidOp::Dense(dense) => {
+                let time = self.time(dense.x)?;
+                if time.axis().is_some_and(|axis| !self.is_inside(dense.x, axis, dense.inputs)) {
+                    return Err(format!("{ALL}: it combines them"));
                 }
-                time => time,
-            },
+                time
+            }
             // validate: of a model of one step, windows are rows of a product
             ValidOp::Convolve(_) => return Err(ACROSS.to_owned()),
             ValidOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
-                (Time::Along(axis), Time::Fixed) => {
-                    let inside = &self.model.shape(matmul.a)[axis + 1..];
-                    if inside.is_empty() || inside.iter().product::<usize>() < matmul.inner {
+                (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
+                    if !self.is_inside(matmul.a, axis, matmul.inner) {
                         return Err(ACROSS.to_owned());
                     }
-                    Time::Along(axis)
+                    time
                 }
                 (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
                 (Time::Last, Time::Last) => Time::Last,
@@ -356,87 +368,58 @@ impl<'a> StepAnalysis<'a> {
                 let rank = self.model.values[pointwise.out].shape.len();
                 let mut axes = Vec::new();
                 for &input in &pointwise.inputs {
-                    if let Time::Along(axis) = self.time(input)? {
+                    if let Some(axis) = self.time(input)?.axis() {
                         axes.push(axis + rank - self.model.shape(input).len());
                     }
                 }
                 axes.dedup();
-                match (self.joined(&pointwise.inputs)?, &axes[..]) {
-                    (Time::Along(_), [axis]) => Time::Along(*axis),
-                    (Time::Along(_), _) => return Err(ACROSS.to_owned()),
-                    (time, _) => time,
+                let time = self.joined(&pointwise.inputs)?;
+                match (time.axis(), &axes[..]) {
+                    (Some(_), [axis]) => time.moved_to(*axis),
+                    (Some(_), _) => return Err(ACROSS.to_owned()),
+                    (None, _) => time,
                 }
             }
             ValidOp::Softmax(softmax) => match self.time(softmax.input)? {
-                Time::Along(axis) if axis == softmax.axis => return Err(format!("{ALL}: it combines them")),
+                time if time.axis() == Some(softmax.axis) => return Err(format!("{ALL}: it combines them")),
                 time => time,
             },
             ValidOp::Reduce(reduce) => match self.time(reduce.input)? {
-                Time::Along(axis) if (reduce.first..reduce.end).contains(&axis) => {
+                time if time.axis().is_some_and(|axis| (reduce.first..reduce.end).contains(&axis)) => {
                     return Err(format!("{ALL}: it combines them"));
                 }
                 time => time,
             },
             ValidOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
             ValidOp::Lookup(lookup) => match (self.time(lookup.table)?, self.time(lookup.indices)?) {
-                (Time::Fixed, Time::Along(axis)) => Time::Along(axis),
-                (Time::Fixed, time @ (Time::Fixed | Time::Last)) => time,
+                (Time::Fixed, time) if time != Time::Before => time,
                 _ => return Err(ACROSS.to_owned()),
             },
             ValidOp::TopK(top) => match self.time(top.input)? {
-                Time::Along(axis) if self.model.shape(top.input).len() == axis + 1 => return Err(ACROSS.to_owned()),
+                time if time.axis().is_some_and(|axis| axis + 1 == self.model.shape(top.input).len()) => {
+                    return Err(ACROSS.to_owned());
+                }
                 time => time,
             },
             ValidOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => match self.viewed(view, axis, 0) {
-                    Some(axis) => Time::Along(axis),
+                    Some((axis, _)) => Time::Along(axis),
                     None if self.takes_last(view, axis) => Time::Last,
                     None => return Err(self.looks(node, view, axis, 0)),
                 },
                 Time::Behind(axis, before) => {
-                    let along = self.viewed(view, axis, before).ok_or_else(|| self.looks(node, view, axis, before))?;
-                    self.memory_of(view.input).ok_or(PADDED)?.views.push(at);
-                    Time::Along(along)
+                    let along = self.viewed(view, axis, before);
+                    let along = along.ok_or_else(|| self.looks(node, view, axis, before))?;
+                    self.padded.windows.push(Windows { node: at, axis, before });
+                    match along {
+                        (axis, 0) => Time::Along(axis),
+                        (axis, before) => Time::Behind(axis, before),
+                    }
                 }
                 time => time,
             },
-            ValidOp::Concat(concat) => {
-                if self.beside(concat) {
-                    return Ok(());
-                }
-                let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
-                if let [front @ .., Time::Along(axis)] = &all[..]
-                    && *axis == concat.axis
-                    && let ([Time::Fixed], [Source::Constant(_), x]) = (front, &concat.inputs[..])
-                {
-                    let before = self.model.values[concat.out].shape[*axis] - self.model.shape(*x)[*axis];
-                    self.memories.push(Memory {
-                        node: at,
-                        axis: *axis,
-                        before,
-                        values: vec![concat.out],
-                        views: Vec::new(),
-                    });
-                    self.values.insert(concat.out, Time::Behind(*axis, before));
-                    return Ok(());
-                }
-                if let Some(ahead) = self.ahead(concat, &all) {
-                    let plural = if ahead == 1 { "" } else { "s" };
-                    return Err(format!(
-                        "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as many outputs off right behind it"
-                    ));
-                }
-                match self.joined(&concat.inputs)? {
-                    Time::Along(axis) if axis == concat.axis || all.iter().any(|time| *time != Time::Along(axis)) => {
-                        return Err(ACROSS.to_owned());
-                    }
-                    time => time,
-                }
-            }
+            ValidOp::Concat(concat) => self.concat(at, concat)?,
         };
-        if matches!(time, Time::Behind(..)) {
-            return Err(PADDED.to_owned());
-        }
         for value in node.op.outputs() {
             self.values.insert(value, time);
         }
@@ -444,6 +427,9 @@ impl<'a> StepAnalysis<'a> {
     }
 
     fn cell(&mut self, cell: &ValidCell, name: &str) -> Found<()> {
+        if let Time::Behind(..) = self.time(cell.x)? {
+            return Err(format!("takes them as steps: {ONLY_WINDOWS}"));
+        }
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
         let Some(sequence) = sequence else {
             // a cell of its own, which a call takes once however many steps it has
@@ -496,183 +482,6 @@ impl<'a> StepAnalysis<'a> {
         }
         Ok(())
     }
-
-    /// What puts elements in front of the steps of a tensor.
-    fn memory_of(&mut self, source: Source) -> Option<&mut Memory> {
-        self.memories.iter_mut().find(|memory| memory.values.iter().any(|&value| source == Source::Value(value)))
-    }
-
-    /// Takes a Concat that puts one number along another axis of what stands in front of the steps and of these.
-    fn beside(&mut self, concat: &Concat) -> bool {
-        let behind = |source: &Source| match source {
-            Source::Value(value) => match self.values[value] {
-                Time::Behind(axis, before) => Some((*source, axis, before)),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some((source, axis, before)) =
-            concat.inputs.iter().find_map(behind).filter(|(_, axis, _)| *axis != concat.axis)
-        else {
-            return false;
-        };
-        let pad = |input: &Source| match input {
-            Source::Constant(constant) => is_one_number(&self.model.constants[*constant]),
-            _ => *input == source,
-        };
-        let once = concat.inputs.iter().filter(|input| **input == source).count() == 1;
-        if !once || !concat.inputs.iter().all(pad) {
-            return false;
-        }
-        let Some(memory) = self.memory_of(source) else { return false };
-        memory.values.push(concat.out);
-        self.values.insert(concat.out, Time::Behind(axis, before));
-        true
-    }
-
-    /// How many elements a Concat puts behind the last step.
-    fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
-        let steps = all.iter().position(|time| *time == Time::Along(concat.axis))?;
-        let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
-        Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
-    }
-
-    /// What is wrong with a view that does not follow the steps one by one: how far it looks ahead, where that can be said.
-    fn looks(&self, node: &ValidNode, view: &View, axis: usize, before: usize) -> String {
-        let input = self.model.shape(view.input);
-        let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
-        let period = self.steps + before;
-        let shape = &self.model.values[view.out].shape;
-        let along: Vec<(usize, isize)> = shape
-            .iter()
-            .zip(&view.strides)
-            .filter(|&(&size, &step)| {
-                size > 1 && step != 0 && step % stride == 0 && step % (stride * period.cast_signed()) != 0
-            })
-            .map(|(&size, &step)| (size, step / stride))
-            .collect();
-        let start = view.offset / stride.unsigned_abs() % period;
-        let ahead = |steps: usize| {
-            let plural = if steps == 1 { "" } else { "s" };
-            format!("looks {steps} step{plural} ahead")
-        };
-        let reflected = along.iter().find(|(_, step)| *step < 0);
-        if reflected.is_some_and(|(size, step)| *size >= self.steps && *step == -1) {
-            return "reverses the steps: it needs the last one first".to_owned();
-        }
-        if let Some((size, _)) = reflected {
-            let steps = if start < self.steps / 2 { start } else { *size };
-            return format!("reflects steps at a side: it {}", ahead(steps));
-        }
-        // as many windows as there are steps over the stride
-        let strided = along.iter().find(|(size, step)| {
-            let windows = period / step.unsigned_abs();
-            *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
-        });
-        if let Some((_, step)) = strided {
-            let step = step.unsigned_abs();
-            return format!("moves {step} steps at a time: for an output at every step, it {}", ahead(step - 1));
-        }
-        let fewer = along.iter().find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
-        match fewer {
-            Some((size, _)) => {
-                let missing = self.steps - size;
-                format!("{} or leaves as many out: it gives {missing} fewer than there are", ahead(missing))
-            }
-            None if node.kind == "Pad" => "repeats a step at a side: pad with a constant".to_owned(),
-            None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
-            None => ACROSS.to_owned(),
-        }
-    }
-
-    /// True if a view takes nothing but elements of the last step: `y[:, -1]`.
-    fn takes_last(&self, view: &View, axis: usize) -> bool {
-        let input = self.model.shape(view.input);
-        let stride: usize = input[axis + 1..].iter().product();
-        let period = stride * self.steps;
-        let start = view.offset % period;
-        if start / stride + 1 != self.steps {
-            return false;
-        }
-        let mut inner = start % stride;
-        for (&size, &step) in self.model.values[view.out].shape.iter().zip(&view.strides) {
-            match usize::try_from(step) {
-                _ if size == 1 => {}
-                Ok(step) if step.is_multiple_of(period) => {}
-                Ok(step) => inner += step * (size - 1),
-                Err(_) => return false,
-            }
-        }
-        inner < stride
-    }
-
-    /// The axis of a view along which it follows the input's axis of time, if no other moves in time, but by `before` elements that stand in
-    /// front of the first step.
-    fn viewed(&self, view: &View, axis: usize, before: usize) -> Option<usize> {
-        let input = self.model.shape(view.input);
-        let stride: usize = input[axis + 1..].iter().product();
-        let period = stride * (self.steps + before);
-        let shape = &self.model.values[view.out].shape;
-        let mut along = None;
-        let start = view.offset % period;
-        // backwards, elements beside the steps may be taken
-        let (mut least, mut inner, mut moved) = (start % stride, start % stride, start / stride);
-        for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
-            let backwards = step < 0;
-            let step = step.unsigned_abs();
-            if size == 1 || step == 0 || step.is_multiple_of(period) {
-                continue;
-            }
-            if backwards {
-                least = least.checked_sub(step * (size - 1))?;
-                continue;
-            }
-            if size == self.steps && step == stride && along.is_none() {
-                along = Some(d);
-            } else if before > 0 && step.is_multiple_of(stride) {
-                moved += step / stride * (size - 1);
-            } else {
-                inner += step * (size - 1);
-            }
-        }
-        along.filter(|_| inner < stride && moved <= before)
-    }
-}
-
-/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the constant, and each step moves it on by one.
-fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
-    for memory in memories.iter().rev() {
-        let Memory { axis, before, .. } = *memory;
-        let Some(node) = pairs[memory.node] else {
-            return Err(format!("what stands in front of the first step {OTHERWISE}"));
-        };
-        let ValidNode { name, layer, .. } = model.nodes[node].clone();
-        let (constant, out, front) = match &mut model.nodes[node].op {
-            ValidOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
-                Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
-                _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
-            },
-            _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
-        };
-        *front = Source::Variable(model.variables.len());
-        let own = strides(&model.values[out].shape);
-        let mut shape = model.values[out].shape.clone();
-        shape[axis] = before;
-        let next = model.values.len();
-        model.values.push(ValidValue { shape: shape.clone() });
-        let tensor = &model.constants[constant];
-        let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
-        model.variables.push(Variable {
-            name: format!("{} last", name.rsplit('/').next().unwrap_or_default()),
-            shape,
-            initial: (!zero).then_some(constant),
-            next: Some(Source::Value(next)),
-        });
-        let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
-        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new(), layer };
-        model.nodes.insert(node + 1, kept);
-    }
-    Ok(())
 }
 
 /// Makes sequences of one step cells of one step, whose states last from call to call.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{COUNTS, Found, Memory, Time};
+use super::{COUNTS, Found, Time};
 use crate::diagnostic::quoted;
 use crate::model::{Source, Tensor, ValidModel, ValidNode, ValidOp, WeightSource};
 
@@ -22,7 +22,7 @@ fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
 }
 
 /// What is wrong with the pair of a node.
-fn wrong(node: &ValidNode, why: &str) -> String {
+pub(super) fn wrong(node: &ValidNode, why: &str) -> String {
     format!("{} ({}) {why}", quoted(&node.name), node.kind)
 }
 
@@ -239,35 +239,4 @@ impl Pairing<'_> {
 pub(super) fn is_one_number(tensor: &Tensor) -> bool {
     let size = tensor.bytes().len() / tensor.len().max(1);
     size > 0 && tensor.bytes().chunks_exact(size).all(|element| *element == tensor.bytes()[..size])
-}
-
-/// Whether windows over what stands in front of the steps reach as far back in one step as in many.
-pub(super) fn same_windows(
-    long: &ValidModel,
-    one: &ValidModel,
-    steps: usize,
-    memories: &[Memory],
-    pairs: &[Option<usize>],
-) -> Found<()> {
-    for memory in memories {
-        for &at in &memory.views {
-            let many = long.nodes[at].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
-            let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
-                let ValidOp::View(view) = &model.nodes[at].op else { return None };
-                let stride: usize = model.shape(view.input)[memory.axis + 1..].iter().product();
-                let period = stride * (steps + memory.before);
-                let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
-                let mut places = vec![of(view.offset)];
-                for (&size, &step) in many.iter().zip(&view.strides) {
-                    places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
-                }
-                Some(places)
-            };
-            let (of_many, of_one) = (places(long, at, steps), pairs[at].and_then(|at| places(one, at, 1)));
-            if of_many.is_none() || of_many != of_one {
-                return Err(wrong(&long.nodes[at], OTHERWISE));
-            }
-        }
-    }
-    Ok(())
 }

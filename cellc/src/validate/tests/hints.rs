@@ -109,24 +109,28 @@ fn samples_are_no_steps() {
     assert!(!help.contains("steps"), "{help}");
 }
 
-/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one channel are called so.
-#[test]
-fn steps_behind_channels_may_stay_open() {
-    let padding = Padding::Explicit { begin: vec![0], end: vec![0] };
-    let convolution = Convolution {
+/// A convolution without pads.
+pub(super) fn valid_convolution() -> Op {
+    let padding = Padding::Explicit { begin: Vec::new(), end: Vec::new() };
+    Op::Convolution(Box::new(Convolution {
         window: Window { strides: Vec::new(), dilations: Vec::new(), padding },
         groups: Groups::Count(1),
         transposed: false,
         output_padding: Vec::new(),
         output_sizes: OutputSizes::Follow,
-    };
+    }))
+}
+
+/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one channel are called so.
+#[test]
+fn steps_behind_channels_may_stay_open() {
     for (channels, count_of) in [(1, "number of samples"), (4, "number of steps")] {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[-1, channels, -1]);
         let [begin, end, zero] = [graph.ints(&[0, 0, 2]), graph.ints(&[0, 0, 0]), graph.floats(&[], &[0.0])];
         let padded = graph.op(Op::Pad(PadMode::Constant), &[x, begin, end, zero]);
         let w = graph.constant(&[3, channels as usize, 3]);
-        let y = graph.op(Op::Convolution(Box::new(convolution.clone())), &[padded, w]);
+        let y = graph.op(valid_convolution(), &[padded, w]);
         graph.result("y", y);
         let (help, count) = tried_help(&graph, &Options::default());
         assert_eq!(count, 2, "{help}");

@@ -1,8 +1,9 @@
 //! Models whose number of steps stays open.
 
+use super::hints::valid_convolution;
 use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
-use crate::model::{Branch, If};
+use crate::model::{Branch, If, NoAxes, PadMode, Reduction};
 
 /// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back,
 /// the states `[L, 1, H]` in and out.
@@ -208,4 +209,89 @@ fn caches_that_grow_are_named() {
     for (permuted, sizes) in [(false, [1, 2, 100, 8]), (true, [1, 100, 2, 8])] {
         accepted(&growing_cache(permuted), &shapes(&[("past", &sizes)]));
     }
+}
+
+/// A Pad of two elements in front of x, `[1, steps, H]`, and what follows it.
+fn padded(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, -1, H as isize]);
+    let (begin, end) = (graph.ints(&[0, 2, 0]), graph.ints(&[0, 0, 0]));
+    let zero = graph.floats(&[], &[0.0]);
+    let padded = graph.op(Op::Pad(PadMode::Constant), &[x, begin, end, zero]);
+    let y = follows(&mut graph, padded);
+    graph.result("y", y);
+    graph
+}
+
+/// A convolution without pads over `[1, steps, H]`.
+fn convolved(graph: &mut Graph, x: ValueId, taps: usize) -> ValueId {
+    let order = graph.ints(&[0, 2, 1]);
+    let turned = graph.op(Op::Transpose, &[x, order]);
+    let weights = graph.constant(&[H, H, taps]);
+    let y = graph.op(valid_convolution(), &[turned, weights]);
+    graph.op(Op::Transpose, &[y, order])
+}
+
+/// Steps stay open behind a Pad that convolutions use up.
+#[test]
+fn elements_in_front_of_the_first_step_pass_through_other_operations() {
+    let product = Op::MatMul { transpose_a: false, transpose_b: false };
+    let cases = [
+        padded(|graph, x| convolved(graph, x, 3)),
+        padded(|graph, x| {
+            let first = convolved(graph, x, 2);
+            convolved(graph, first, 2)
+        }),
+        padded(|graph, x| {
+            let weights = graph.constant(&[H, H]);
+            let dense = graph.op(product.clone(), &[x, weights]);
+            let bent = graph.elementwise(Elementwise::Exp, &[dense]);
+            let both = graph.elementwise(Elementwise::Add, &[bent, x]);
+            let scaled = graph.op(Op::Softmax { axis: 2, log: false }, &[both]);
+            convolved(graph, scaled, 3)
+        }),
+        padded(|graph, x| {
+            let joined = graph.op(Op::Concat { axis: 1 }, &[x]);
+            let [start, stop, step, axis] = [&[2], &[i64::MAX], &[1], &[1]].map(|list| graph.ints(list));
+            let cut = graph.op(Op::Slice, &[joined, start, stop, step, axis]);
+            let windows = convolved(graph, joined, 3);
+            graph.elementwise(Elementwise::Add, &[cut, windows])
+        }),
+    ];
+    for graph in cases {
+        let valid = accepted(&graph, &Options::default());
+        assert!(valid.steps.is_some());
+        assert_eq!(valid.variables.iter().map(|variable| &variable.shape[..]).collect::<Vec<_>>(), [[1, 2, H]]);
+    }
+}
+
+/// A Pad whose elements no convolution uses up is named, with what works.
+#[test]
+fn pads_in_front_of_what_takes_no_such_elements_are_named() {
+    let shape_of = |graph: &mut Graph, x: ValueId| {
+        let shape = graph.op(Op::ShapeOf, &[x]);
+        let (one, zero) = (graph.ints(&[1]), graph.int(0));
+        graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero])
+    };
+    let cases = [
+        ("an output", padded(|graph, x| graph.elementwise(Elementwise::Negative, &[x]))),
+        ("an output behind too short a kernel", padded(|graph, x| convolved(graph, x, 2))),
+        (
+            "a recurrent layer",
+            padded(|graph, x| {
+                let bent = graph.elementwise(Elementwise::Negative, &[x]);
+                let lengths = shape_of(graph, x);
+                let h = graph.constant(&[1, 1, H]);
+                layer_of(graph, GRU, (bent, H), lengths, &[h])[0]
+            }),
+        ),
+        (
+            "all steps",
+            padded(|graph, x| {
+                let axes = graph.ints(&[1]);
+                graph.op(Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, &[x, axes])
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(said(cases.map(|(name, graph)| (name, graph, Options::default())).into()));
 }

@@ -1,0 +1,168 @@
+//! Elements in front of the first step, as a Pad puts them there: one step keeps the elements of
+//! the steps before it in a variable.
+//!
+//! Of a tensor with `n` elements in front of the first step, step `t` computes the elements `t` to
+//! `t + n`. Work on each element therefore stays work on each element, and windows over `k` of
+//! these elements leave `n + 1 - k` in front.
+
+use super::pairs::{OTHERWISE, wrong};
+use super::{ACROSS, Found, StepAnalysis, Time, strides};
+use crate::diagnostic::quoted;
+use crate::model::{Concat, Source, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View};
+
+/// What takes elements in front of the first step, and what works for all else.
+pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow elements in \
+                                       front of the first step; without the pad, give them as the first steps";
+
+/// The elements in front of the first step of the tensors of a model.
+#[derive(Default)]
+pub(super) struct Padded {
+    /// Nodes that put a constant in front of the steps, in order.
+    pub memories: Vec<Memory>,
+    /// Views of tensors with elements in front of the first step.
+    pub windows: Vec<Windows>,
+}
+
+/// A Concat of a constant and the steps behind it. Of one step, the constant becomes a variable
+/// with the last inputs.
+pub(super) struct Memory {
+    pub node: usize,
+    pub axis: usize,
+    /// The length of the constant.
+    pub before: usize,
+}
+
+/// A view of a tensor with `before` elements in front of the first step, along `axis`.
+pub(super) struct Windows {
+    pub node: usize,
+    pub axis: usize,
+    pub before: usize,
+}
+
+impl StepAnalysis<'_> {
+    /// The times of a Concat's result.
+    pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Found<Time> {
+        let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
+        if let ([Source::Constant(constant), _], [Time::Fixed, time]) = (&concat.inputs[..], &all[..])
+            && time.axis() == Some(concat.axis)
+        {
+            let before = self.model.constants[*constant].shape()[concat.axis];
+            self.padded.memories.push(Memory { node: at, axis: concat.axis, before });
+            return Ok(match time {
+                Time::Behind(axis, more) => Time::Behind(*axis, before + more),
+                _ => Time::Behind(concat.axis, before),
+            });
+        }
+        if let Some(ahead) = self.ahead(concat, &all) {
+            let plural = if ahead == 1 { "" } else { "s" };
+            return Err(format!(
+                "looks {ahead} step{plural} ahead: pad in front of the first step only, or cut as many outputs off right behind it"
+            ));
+        }
+        let time = self.joined(&concat.inputs)?;
+        // along another axis: the steps, or a pad beside the elements in front of them
+        let is_pad = |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
+        let mut inputs = concat.inputs.iter().zip(&all);
+        match time.axis() {
+            Some(axis) if axis == concat.axis => Err(ACROSS.to_owned()),
+            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => Err(ACROSS.to_owned()),
+            _ => Ok(time),
+        }
+    }
+
+    /// How many elements a Concat puts behind the last step.
+    fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
+        let steps = all.iter().position(|time| time.axis() == Some(concat.axis))?;
+        let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
+        Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
+    }
+
+    /// What is wrong with a node.
+    pub(super) fn refused(&self, node: &ValidNode, why: &str) -> String {
+        let in_front = self.in_front(&node.op.reads()).unwrap_or_default();
+        format!("{in_front}{} ({}) {why}", quoted(&node.name), node.kind)
+    }
+
+    /// The beginning of a sentence on what is wrong: the node that puts elements in front of the
+    /// first step of one of the tensors.
+    pub(super) fn in_front(&self, sources: &[Source]) -> Option<String> {
+        let value = sources.iter().find_map(|source| match source {
+            Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => Some(*value),
+            _ => None,
+        })?;
+        let node = &self.model.nodes[self.model.nodes.iter().position(|node| node.op.outputs().contains(&value))?];
+        if let Some(before) = self.in_front(&node.op.reads()) {
+            return Some(before);
+        }
+        let Time::Behind(_, before) = self.values[&value] else { return None };
+        let plural = if before == 1 { "" } else { "s" };
+        let name = quoted(&node.name);
+        Some(format!("{name} ({}) puts {before} element{plural} in front of the first step, and ", node.kind))
+    }
+}
+
+/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the constant, and each step moves it on by one.
+pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
+    for memory in memories.iter().rev() {
+        let Memory { axis, before, .. } = *memory;
+        let Some(node) = pairs[memory.node] else {
+            return Err(format!("what stands in front of the first step {OTHERWISE}"));
+        };
+        let ValidNode { name, layer, .. } = model.nodes[node].clone();
+        let (constant, out, front) = match &mut model.nodes[node].op {
+            ValidOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
+                Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
+                _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
+            },
+            _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
+        };
+        *front = Source::Variable(model.variables.len());
+        let own = strides(&model.values[out].shape);
+        let mut shape = model.values[out].shape.clone();
+        shape[axis] = before;
+        let next = model.values.len();
+        model.values.push(ValidValue { shape: shape.clone() });
+        let tensor = &model.constants[constant];
+        let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
+        model.variables.push(Variable {
+            name: format!("{} last", name.rsplit('/').next().unwrap_or_default()),
+            shape,
+            initial: (!zero).then_some(constant),
+            next: Some(Source::Value(next)),
+        });
+        let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
+        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new(), layer };
+        model.nodes.insert(node + 1, kept);
+    }
+    Ok(())
+}
+
+/// Whether windows over elements in front of the first step reach as far back in one step as in
+/// many.
+pub(super) fn same_windows(
+    long: &ValidModel,
+    one: &ValidModel,
+    steps: usize,
+    windows: &[Windows],
+    pairs: &[Option<usize>],
+) -> Found<()> {
+    for &Windows { node, axis, before } in windows {
+        let many = long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
+        let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
+            let ValidOp::View(view) = &model.nodes[at].op else { return None };
+            let stride: usize = model.shape(view.input)[axis + 1..].iter().product();
+            let period = stride * (steps + before);
+            let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
+            let mut places = vec![of(view.offset)];
+            for (&size, &step) in many.iter().zip(&view.strides) {
+                places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
+            }
+            Some(places)
+        };
+        let (of_many, of_one) = (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
+        if of_many.is_none() || of_many != of_one {
+            return Err(wrong(&long.nodes[node], OTHERWISE));
+        }
+    }
+    Ok(())
+}

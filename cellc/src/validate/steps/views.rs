@@ -1,0 +1,110 @@
+//! Views of tensors with an element for each step: which of them follow the steps.
+
+use super::{ACROSS, ALL, StepAnalysis};
+use crate::model::{ValidNode, View};
+
+impl StepAnalysis<'_> {
+    /// What is wrong with a view that does not follow the steps one by one: how far it looks ahead, where that can be said.
+    pub(super) fn looks(&self, node: &ValidNode, view: &View, axis: usize, before: usize) -> String {
+        let input = self.model.shape(view.input);
+        let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
+        let period = self.steps + before;
+        let shape = &self.model.values[view.out].shape;
+        let along: Vec<(usize, isize)> = shape
+            .iter()
+            .zip(&view.strides)
+            .filter(|&(&size, &step)| {
+                size > 1 && step != 0 && step % stride == 0 && step % (stride * period.cast_signed()) != 0
+            })
+            .map(|(&size, &step)| (size, step / stride))
+            .collect();
+        let start = view.offset / stride.unsigned_abs() % period;
+        let ahead = |steps: usize| {
+            let plural = if steps == 1 { "" } else { "s" };
+            format!("looks {steps} step{plural} ahead")
+        };
+        let reflected = along.iter().find(|(_, step)| *step < 0);
+        if reflected.is_some_and(|(size, step)| *size >= self.steps && *step == -1) {
+            return "reverses the steps: it needs the last one first".to_owned();
+        }
+        if let Some((size, _)) = reflected {
+            let steps = if start < self.steps / 2 { start } else { *size };
+            return format!("reflects steps at a side: it {}", ahead(steps));
+        }
+        // as many windows as there are steps over the stride
+        let strided = along.iter().find(|(size, step)| {
+            let windows = period / step.unsigned_abs();
+            *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
+        });
+        if let Some((_, step)) = strided {
+            let step = step.unsigned_abs();
+            return format!("moves {step} steps at a time: for an output at every step, it {}", ahead(step - 1));
+        }
+        let fewer = along.iter().find(|(size, step)| *step == 1 && *size < self.steps && size * 2 > self.steps);
+        match fewer {
+            Some((size, _)) => {
+                let missing = self.steps - size;
+                format!("{} or leaves as many out: it gives {missing} fewer than there are", ahead(missing))
+            }
+            None if node.kind == "Pad" => "repeats a step at a side: pad with a constant".to_owned(),
+            None if start * 2 < period => format!("{ALL}: it takes single steps out of them"),
+            None => ACROSS.to_owned(),
+        }
+    }
+
+    /// True if a view takes nothing but elements of the last step: `y[:, -1]`.
+    pub(super) fn takes_last(&self, view: &View, axis: usize) -> bool {
+        let input = self.model.shape(view.input);
+        let stride: usize = input[axis + 1..].iter().product();
+        let period = stride * self.steps;
+        let start = view.offset % period;
+        if start / stride + 1 != self.steps {
+            return false;
+        }
+        let mut inner = start % stride;
+        for (&size, &step) in self.model.values[view.out].shape.iter().zip(&view.strides) {
+            match usize::try_from(step) {
+                _ if size == 1 => {}
+                Ok(step) if step.is_multiple_of(period) => {}
+                Ok(step) => inner += step * (size - 1),
+                Err(_) => return false,
+            }
+        }
+        inner < stride
+    }
+
+    /// The axis along which a view follows the steps, and how many elements of the result stand in
+    /// front of the first step. `before`: the elements of the input in front of the first step, in
+    /// which the other axes may move.
+    pub(super) fn viewed(&self, view: &View, axis: usize, before: usize) -> Option<(usize, usize)> {
+        let input = self.model.shape(view.input);
+        let stride: usize = input[axis + 1..].iter().product();
+        let period = stride * (self.steps + before);
+        let shape = &self.model.values[view.out].shape;
+        let mut along = None;
+        let start = view.offset % period;
+        // backwards, elements beside the steps may be taken
+        let (mut least, mut inner, mut moved) = (start % stride, start % stride, start / stride);
+        for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
+            let backwards = step < 0;
+            let step = step.unsigned_abs();
+            if size == 1 || step == 0 || step.is_multiple_of(period) {
+                continue;
+            }
+            if backwards {
+                least = least.checked_sub(step * (size - 1))?;
+                continue;
+            }
+            let in_front = size.checked_sub(self.steps).filter(|&in_front| in_front <= before);
+            if let (Some(in_front), true, None) = (in_front, step == stride, along) {
+                along = Some((d, in_front));
+                moved += in_front;
+            } else if before > 0 && step.is_multiple_of(stride) {
+                moved += step / stride * (size - 1);
+            } else {
+                inner += step * (size - 1);
+            }
+        }
+        along.filter(|_| inner < stride && moved <= before)
+    }
+}
