@@ -655,6 +655,20 @@ def first_steps(rng):
     return graph, [[draw(rng, 6, 4), np.array([n])] for n in (4, 1, -2, 100)], [6, None, None, None, None]
 
 
+def windows_and_states(rng):
+    """A convolution over an open number of steps in front of an LSTM whose states are inputs and outputs."""
+    nodes = [h.make_node('Transpose', ['x'], ['channels'], name='turned', perm=[0, 2, 1]),
+             h.make_node('Conv', ['channels', 'K'], ['sums'], name='conv', pads=[2, 0], kernel_shape=[3]), h.make_node('Tanh', ['sums'], ['bent'], name='bent'),
+             h.make_node('Transpose', ['bent'], ['steps'], name='steps first', perm=[2, 0, 1]),
+             h.make_node('LSTM', ['steps', 'W', 'R', 'B', '', 'h', 'c'], ['all', 'hn', 'cn'], name='lstm', hidden_size=5),
+             h.make_node('Squeeze', ['all', 'axis'], ['rows'], name='rows'), h.make_node('Transpose', ['rows'], ['y'], name='rows first', perm=[1, 0, 2])]
+    values = {'K': draw(rng, 4, 3, 3, by=.5), 'W': draw(rng, 1, 20, 4, by=.6), 'R': draw(rng, 1, 20, 5, by=.4), 'B': draw(rng, 1, 40, by=.3), 'axis': np.array([1])}
+    graph = h.make_graph(nodes, 'windows_and_states', [info('x', T.FLOAT, [1, 'steps', 3]), info('h', T.FLOAT, [1, 1, 5]), info('c', T.FLOAT, [1, 1, 5])],
+                         [info('y', T.FLOAT, [1, 'steps', 5]), info('hn', T.FLOAT, [1, 1, 5]), info('cn', T.FLOAT, [1, 1, 5])], constants(**values))
+    return graph, [[draw(rng, 1, 7, 3), np.zeros((1, 1, 5), np.float32), np.zeros((1, 1, 5), np.float32)],
+                   [draw(rng, 1, 2, 3), draw(rng, 1, 1, 5, by=.5), draw(rng, 1, 1, 5, by=.5)]], [None] * 3
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
@@ -721,7 +735,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

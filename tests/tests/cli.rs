@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cellc_tests::command::program;
+
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::skipped::{has, skip};
 use tempfile::TempDir;
@@ -1025,6 +1026,60 @@ fn run_keeps_states_that_no_file_gives() {
     run("kept", "started").succeeded();
     assert_eq!(results("started")[0], results("out")[0]);
     assert_ne!(results("started")[1], results("out")[1]);
+}
+
+/// Calls of any number of steps go on from each other with all that the model keeps: h, c, and the last inputs of a
+/// convolution. Files for all states begin another sequence.
+#[test]
+fn run_keeps_all_of_a_model_of_any_number_of_steps() {
+    let place = Place::new();
+    let case = cellc_tests::corpus::onnx_folder().join("windows_and_states");
+    let raw = fs::read(case.join("r0_in0.bin")).unwrap();
+    let steps = raw.len() / 12;
+    let exact = fs::read(case.join("r0_ref0.bin")).unwrap();
+    let exact: Vec<f64> = exact.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+    let run = |parts: &[usize], more: &[&str], gives_states: bool| {
+        _ = fs::remove_dir_all(place.path("in"));
+        fs::create_dir(place.path("in")).unwrap();
+        let mut at = 0;
+        for (k, part) in parts.iter().enumerate() {
+            let bytes = &raw[at * 12..(at + part) * 12];
+            fs::write(place.path(format!("in/r{k}_x.npy")), npy("<f4", &[1, *part, 3], bytes)).unwrap();
+            for name in ["h", "c"].into_iter().filter(|_| gives_states) {
+                fs::write(place.path(format!("in/r{k}_{name}.npy")), npy("<f4", &[1, 1, 5], &[0; 20])).unwrap();
+            }
+            at += part;
+        }
+        let model = case.join("model.onnx");
+        let arguments = arguments!["run", &model, "--isa=generic", "--inputs=in", "--outputs=out"];
+        let done = place.cellc(arguments.into_iter().chain(more.iter().map(|more| more.into())));
+        let text = done.succeeded().stderr.clone();
+        let results = (0..parts.len()).flat_map(|k| read_npy(&place.path(format!("out/r{k}_y.npy"))).1);
+        (results.collect::<Vec<f32>>(), text)
+    };
+    let differ = |found: &[f32]| {
+        assert_eq!(found.len(), exact.len());
+        found.iter().zip(&exact).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
+    };
+    for parts in [vec![1; steps], vec![2, 1, steps - 3], vec![steps]] {
+        let (found, _) = run(&parts, &[], false);
+        assert!(differ(&found) < 2e-6, "{parts:?}: {found:?}");
+    }
+    let (found, _) = run(&[3, steps - 3], &[], true);
+    assert!(differ(&found) > 1e-3, "the second call is a sequence of its own");
+    // one step per call loses the inputs of the convolution, and each command says so
+    let (found, text) = run(&vec![1; steps], &["--shape=x=1,1,3"], false);
+    assert!(differ(&found) > 1e-3 && text.contains("\"conv\" sees the steps of one call only"), "{text}");
+    let model = case.join("model.onnx");
+    for command in [
+        arguments![&model, "--shape=x=1,1,3", "-o", "net.c"],
+        arguments!["check", &model, "--shape=x=1,1,3", "--emit=c", "--inputs=in"],
+        arguments!["inspect", &model, "--shape=x=1,1,3"],
+    ] {
+        let text = place.cellc(command).succeeded().stderr.clone();
+        assert!(text.contains("\"conv\" sees the steps of one call only"), "{text}");
+        assert!(text.contains("leave the number of steps open, --shape 'x=1,?,3'"), "{text}");
+    }
 }
 
 /// Integers beyond what generated code takes are counted, for each file.

@@ -259,6 +259,7 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
         ("two.safetensors --cell lstm --prefix net --layers 1", &["the file has 2 layers: leave out --layers"]),
         ("two.safetensors --cell lstm --prefix net --skip", &["--skip adds 1 input to 2 outputs"]),
         ("projections.safetensors --cell lstm", &["weight_hr_l0", "proj_size"]),
+        ("projections.safetensors", &["weight_hr_l0", "proj_size"]),
         ("both.safetensors --cell gru", &["weight_ih_l0_reverse", "both ways", "--direction bidirectional"]),
         ("both.safetensors --cell gru --direction reverse --sequence 2", &["weight_ih_l0_reverse"]),
         (
@@ -271,15 +272,28 @@ fn what_is_missing_is_said_with_what_the_file_holds() {
     assert!(!place.path("x.c").exists());
 }
 
-/// A normalization beside the layers would be left out of the result.
+/// A layer of another kind beside the recurrent ones would be left out of the result.
 #[test]
-fn normalizations_are_refused_by_name() {
+fn layers_that_no_option_declares_are_refused_by_name() {
     let place = Place::new();
-    for name in ["norm.weight", "norm.running_mean"] {
-        let tensors = [&AMP[..], &[(name, &[2][..]), ("norm.bias", &[2])]].concat();
-        place.write("normed.safetensors", &tensors, &SAID);
-        let words = [&format!("\"{name}\" in")[..], "is a normalization", "torch.onnx.export(", "dynamic_shapes="];
-        place.refused(1, "normed.safetensors -o out.rs", &words);
+    for (name, shape, what) in [
+        ("norm.weight", &[2][..], "a normalization"),
+        ("norm.running_mean", &[2], "a normalization"),
+        ("conv.weight", &[2, 3, 3], "a convolution"),
+        ("conv.weight", &[2, 1, 3, 3], "a convolution"),
+        ("att.in_proj_weight", &[6, 2], "an attention"),
+    ] {
+        let module = name.split('.').next().unwrap_or_default();
+        let bias = format!("{module}.bias");
+        let tensors = [&AMP[..], &[(name, shape), (&bias, &[2])]].concat();
+        place.write("other.safetensors", &tensors, &SAID);
+        let is = format!("is {what}, which no declared layer computes");
+        let words = [&format!("\"{name}\" in")[..], &is, "torch.onnx.export(", "dynamic_shapes="];
+        place.refused(1, "other.safetensors -o out.rs", &words);
+        // before anything is asked for
+        place.write("other.safetensors", &tensors, &[]);
+        place.refused(1, "other.safetensors -o out.rs", &words);
+        place.refused(1, "other.safetensors --cell rnn --prefix rec -o out.rs", &words);
     }
     // another dense layer may belong to what is not wanted
     place.write("more.safetensors", &[&AMP[..], &[("other.weight", &[3, 2][..])]].concat(), &SAID);

@@ -56,6 +56,10 @@ r<k>_in<i>.bin holds raw little-endian elements of the input's type. Sizes that 
 from the files. Results are r<k>_out<j>.npy, in their own types. Variables
 and states continue from call to call. A call with a file for a state starts from the file.
 
+If the number of steps is open, everything continues from call to call (states, variables, the last inputs of
+convolutions) in models with variables or with states that no file gives. A call with files for all states is
+another sequence. In all other models with an open number of steps, every call is a sequence of its own.
+
 r<k>_NAME.npy is the input that generated code calls NAME. If an input has a NAME file, results are also
 written as r<k>_NAME.npy. --input and --output take the names of the model or of generated code, for a single
 call.

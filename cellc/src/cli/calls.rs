@@ -9,7 +9,8 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
-use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
+use crate::harness::Numbers;
+use crate::model::{Dim, ElementType, Model, Op, Tensor, ValidModel, ValueId};
 use crate::options::{Options, Threads};
 use crate::validate::{parameter_names, validate};
 
@@ -353,6 +354,54 @@ pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usi
         squeezed(&rest) == squeezed(one)
     };
     (0..shape.len()).find(|&axis| shape[axis] != 1 && fits(axis)).map(Some).ok_or(())
+}
+
+/// The number of steps, each of shape `one`, in a tensor.
+pub(crate) fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
+    axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
+}
+
+/// The indices of the elements of one step in a tensor of several steps.
+pub(crate) fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
+    let Some(axis) = axis_of_steps(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
+    let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);
+    let outer = shape[..axis].iter().product::<usize>();
+    Some((0..outer).flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i)).collect())
+}
+
+/// The number of steps in the files of a call of a model of one step.
+pub(crate) fn steps_of_call(
+    files: &[Option<PathBuf>],
+    parameters: &[Expected],
+    model: &ValidModel,
+) -> Result<usize, Diagnostic> {
+    let mut found: Option<(usize, &Path)> = None;
+    for ((path, expected), parameter) in files.iter().zip(parameters).zip(&model.parameters) {
+        let Some(path) = path.as_deref().filter(|_| expected.own_in_each_step) else { continue };
+        let tensor = read(path, expected)?;
+        let steps = frames(tensor.shape(), &parameter.shape).ok_or_else(|| {
+            problem(path, format!("its shape is {:?}; {:?} is one step", tensor.shape(), parameter.shape))
+        })?;
+        match found {
+            Some((other, first)) if other != steps => {
+                let first = first.display();
+                return Err(problem(path, format!("it holds {steps} steps, and {first} holds {other}")));
+            }
+            _ => found = Some((steps, path)),
+        }
+    }
+    Ok(found.map_or(1, |(steps, _)| steps))
+}
+
+/// One step, of shape `one`, of the numbers of a tensor.
+pub(crate) fn one_step(numbers: &Numbers, shape: &[usize], one: &[usize], step: usize) -> Numbers {
+    // an input without a time axis is shared by all steps
+    let step = if frames(shape, one) == Some(1) { 0 } else { step };
+    let places = places(shape, one, step).expect("shapes were compared");
+    match numbers {
+        Numbers::Floats(values) => Numbers::Floats(places.into_iter().map(|place| values[place]).collect()),
+        Numbers::Integers(values) => Numbers::Integers(places.into_iter().map(|place| values[place]).collect()),
+    }
 }
 
 /// The shape of raw elements: given, or with one size open that the number of bytes decides.

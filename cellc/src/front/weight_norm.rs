@@ -1,4 +1,5 @@
-//! Weights of PyTorch in the two parts of `weight_norm`, tensors of normalizations and of projections.
+//! Weights of PyTorch in the two parts of `weight_norm`, tensors of layers that no option declares, and of
+//! projections.
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
@@ -27,15 +28,21 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     ))
 }
 
-/// The first tensor of a normalization: LayerNorm, BatchNorm and their like have a weight of one axis,
-/// and recurrent and dense layers have none. `tensors`: names, and the number of axes.
-pub(super) fn normalization<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<&'n str> {
-    let is_normal = |&(name, axes): &(&str, usize)| match name.rsplit('.').next().unwrap_or(name) {
-        "running_mean" | "running_var" | "gamma" => true,
-        "weight" => axes == 1,
-        _ => false,
+/// The first tensor of a layer that no option declares, and what the layer is. Recurrent and dense layers have
+/// matrices and biases: a weight of one axis is that of a normalization, one of three or more that of a
+/// convolution. `tensors`: names, and the number of axes.
+pub(super) fn undeclared<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<(&'n str, &'static str)> {
+    let layer = |&(name, axes): &(&'n str, usize)| {
+        let own = name.rsplit('.').next().unwrap_or(name);
+        match own {
+            "running_mean" | "running_var" | "gamma" => Some("a normalization"),
+            "weight" if axes == 1 => Some("a normalization"),
+            _ if axes >= 3 && name.contains("weight") => Some("a convolution"),
+            "in_proj_weight" | "q_proj_weight" | "k_proj_weight" | "v_proj_weight" => Some("an attention"),
+            _ => None,
+        }
     };
-    tensors.find(is_normal).map(|(name, _)| name)
+    tensors.find_map(|tensor| layer(&tensor).map(|what| (tensor.0, what)))
 }
 
 /// The first of these tensors of a recurrent module that is a projection.
@@ -46,6 +53,23 @@ pub(crate) fn projection<'n>(mut names: impl Iterator<Item = &'n str>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layers_that_no_option_declares_are_told_by_their_tensors() {
+        for (name, axes, what) in [
+            ("norm.weight", 1, Some("a normalization")),
+            ("conv.weight", 3, Some("a convolution")),
+            ("conv.weight_v", 3, Some("a convolution")),
+            ("planes.parametrizations.weight.original1", 4, Some("a convolution")),
+            ("att.in_proj_weight", 2, Some("an attention")),
+            ("lin.weight", 2, None),
+            ("lin.bias", 1, None),
+            ("rec.bias_hh_l0", 1, None),
+            ("mel", 3, None),
+        ] {
+            assert_eq!(undeclared([(name, axes)].into_iter()), what.map(|what| (name, what)), "{name}");
+        }
+    }
 
     #[test]
     fn weight_norm_has_a_remedy() {

@@ -1,7 +1,6 @@
 //! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods of the Builder, or the file's own metadata, where a key
 //! is called `cellc.` and its name.
 
-use super::export::EXPORT_WITH_OPEN_STEPS;
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
@@ -72,14 +71,8 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
     if problems.has_errors() {
         return Err(problems);
     }
-    if let Some(name) = file.normalization(&left) {
-        let found = format!("{} in {} is a normalization, which no declared layer computes", quoted(name), file.shown);
-        let help = format!(
-            "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are wanted without \
-             the normalization, remove its tensors from the file"
-        );
-        let valid = "recurrent layers, and one dense layer behind them";
-        return Err(Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).valid(valid).help(help)]));
+    if let Some(refused) = file.undeclared(&left) {
+        return Err(Diagnostics(vec![refused]));
     }
     if let Some(first) = left.first() {
         let more = match left.len() - 1 {
@@ -108,6 +101,10 @@ pub(crate) fn declare(
 ) -> Result<(Declared, Vec<String>), Diagnostics> {
     let mut problems = keys.with_metadata(file, wording);
     let Some(family) = keys.value::<Family>(Key::Cell) else {
+        if let Some(obstacle) = file.obstacle(keys.value::<String>(Key::Prefix).as_deref()) {
+            problems.push(obstacle);
+            return Err(problems);
+        }
         let found = format!("no kind of cell is given for the weights in {}", file.shown);
         let cell = Key::Cell.worded(wording);
         let valid = format!("{cell} rnn, {cell} gru or {cell} lstm");

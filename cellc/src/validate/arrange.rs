@@ -1,5 +1,6 @@
 //! What other operations express: running sums, rows with a single one, triangles, repeated elements.
 
+use super::history::{Before, Front};
 use super::shape::{Geometry, broadcast_strides, signed, strides};
 use super::{Known, Validation};
 use crate::model::{
@@ -10,7 +11,7 @@ use crate::model::{
 /// The most elements of an axis that are between others.
 const MOST_BETWEEN: usize = 1 << 20;
 
-impl Validation<'_> {
+impl<'a> Validation<'a> {
     /// A constant tensor of one number, of the type of another tensor.
     fn filled(&mut self, node: &Node, like: &Known, shape: Vec<usize>, value: f32) -> Option<Known> {
         self.foldable(node, &shape, like.element())?;
@@ -43,11 +44,13 @@ impl Validation<'_> {
     }
 
     /// Sums of all elements up to each. In the step after k every element holds the sum of 2^k elements, or of all before it.
-    pub(super) fn running_sum(&mut self, node: &Node, exclusive: bool, reverse: bool) {
+    pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(axis) = self.integer(node, 1, "the axis") else { return };
         let shape = self.shape_of(&x);
         let Some(axis) = self.axis(node, axis, shape.len()) else { return };
+        let front = Front { size: shape[axis], reach: 1, is_causal: false };
+        self.note_lookback(node, &x, Before::Zero, if reverse { Vec::new() } else { vec![front] });
         if let Some(sum) = self.running_sum_along(node, x, axis, exclusive, reverse) {
             self.set(node, 0, sum);
         }

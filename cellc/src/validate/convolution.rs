@@ -3,11 +3,15 @@
 //!
 //! The order of summation is that of the weights: input channel, then the taps of the kernel; of one channel for each output, the taps.
 
+use super::history::{Before, Front};
 use super::shape::{Geometry, signed, strides};
+use super::steps::ShortOf;
 use super::{Known, Validation};
+use crate::diagnostic::quoted;
 use crate::model::{
     Convolution, Convolve, Dense, ElementType, Groups, MOST_PRODUCTS, MatMul, Node, Op, OutputSizes, PadMode, Padding,
-    Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, shape_text,
+    Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, counted,
+    shape_text,
 };
 use crate::options::WeightFormat;
 
@@ -190,16 +194,12 @@ impl<'a> Validation<'a> {
     fn windows(&mut self, node: &Node, axes: &[Axis], rounding: Rounding) -> Option<Vec<usize>> {
         let counts: Option<Vec<usize>> = axes.iter().map(|axis| axis.windows(rounding)).collect();
         if counts.is_none() {
+            self.note_short(axes);
             let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
             let reach: Vec<usize> = axes.iter().map(|axis| axis.reach()).collect();
+            let help = self.longer_input(node);
             let found = format!("a kernel that reaches over {} of {}", shape_text(&reach), shape_text(&sizes));
-            self.error(
-                node,
-                &node.origin,
-                found,
-                "an input, with its pads, as long as the kernel",
-                "give a longer input",
-            );
+            self.error(node, &node.origin, found, "an input, with its pads, as long as the kernel", help);
         }
         counts
     }
@@ -331,12 +331,58 @@ impl<'a> Validation<'a> {
             self.error(node, &node.origin, "a pad above 2^24", "smaller pads", "correct the pads");
             return;
         }
+        let shape = self.shape_of(&x);
+        let fronts = axes.iter().zip(begin.iter().zip(&end)).filter(|(_, (begin, _))| **begin > 0);
+        let fronts = fronts.map(|(&axis, (&begin, &end))| Front {
+            size: shape[axis],
+            reach: begin as usize,
+            is_causal: end <= 0,
+        });
+        self.note_lookback(node, &x, Before::Pads, fronts.collect());
         let mut padded = x;
         for ((axis, begin), end) in axes.into_iter().zip(begin).zip(end) {
             let Some(next) = self.pad_axis(node, &padded, axis, (begin, end), mode, &value) else { return };
             padded = next;
         }
         self.set(node, 0, padded);
+    }
+
+    /// The remedy for an axis that is shorter than the windows of the operation.
+    fn longer_input(&self, node: &Node) -> String {
+        const LONGER: &str = "give a longer input";
+        match &self.short_of {
+            Some(short) if std::ptr::eq(&raw const self.model.nodes[short.node], node) && short.size == 1 => {
+                let inputs = counted(short.missing, "input");
+                let each = inputs.strip_prefix("1 ").unwrap_or(&inputs);
+                format!(
+                    "{LONGER}; or, if a call computes one step, put the last {each} of {} in front of the step: give \
+                     them to the model as an input, and return the next as an output",
+                    quoted(&node.name)
+                )
+            }
+            _ => LONGER.to_owned(),
+        }
+    }
+
+    /// Notes by how many elements the only axis is too short that is shorter than its windows.
+    fn note_short(&mut self, axes: &[Axis]) {
+        let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
+        let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
+        if let (Some((at, axis)), None, 0, None) = (short.next(), short.next(), self.depth, &self.short_of) {
+            let (node, missing) = (self.layer.outer, missing(axis) as usize);
+            self.short_of = Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
+        }
+    }
+
+    /// Notes the axes on which the first windows hold pads.
+    fn note_windows(&mut self, node: &'a Node, x: &Known, axes: &[Axis]) {
+        let padded = axes.iter().filter(|axis| axis.begin > 0 && axis.kernel > 1);
+        let fronts = padded.map(|axis| Front {
+            size: axis.size,
+            reach: axis.reach() - 1,
+            is_causal: axis.begin + 1 >= axis.reach() as i64 && axis.stride == 1,
+        });
+        self.note_lookback(node, x, Before::Pads, fronts.collect());
     }
 
     /// The windows of a tensor `[N, C, ..]`.
@@ -402,6 +448,7 @@ impl<'a> Validation<'a> {
         if !of.transposed {
             let mut axes = axes;
             without(&mut axes)?;
+            self.note_windows(node, &x, &axes);
             return self.sums(node, &x, &w, groups, &axes, &kernel);
         }
         let (x, mut axes) = self.transposed_axes(node, of, &x, axes)?;
@@ -870,6 +917,7 @@ impl<'a> Validation<'a> {
             self.error(node, &node.origin, found, "an element of the data in each window", help);
             return None;
         }
+        self.note_windows(node, &x, &axes);
         let stated = axes.clone();
         // what the last windows reach beyond the end
         for (axis, &count) in axes.iter_mut().zip(&counts) {

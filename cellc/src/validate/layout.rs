@@ -59,7 +59,7 @@ fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     }
 }
 
-impl Validation<'_> {
+impl<'a> Validation<'a> {
     /// A tensor that is made of elements of another, which all are inside.
     pub(super) fn view(&mut self, node: &Node, input: &Known, geometry: Geometry) -> Option<Known> {
         let same = self.shape_of(input) == geometry.shape && geometry.offset == 0 && geometry.is_contiguous();
@@ -707,8 +707,9 @@ impl Validation<'_> {
         }
     }
 
-    pub(super) fn concat(&mut self, node: &Node, axis: i64) {
+    pub(super) fn concat(&mut self, node: &'a Node, axis: i64) {
         let Some(inputs) = self.inputs(node) else { return };
+        self.note_front(node, &inputs, axis);
         if let Some(whole) = self.put_together(node, &inputs, axis) {
             self.set(node, 0, whole);
         }

@@ -20,6 +20,7 @@ mod empty;
 mod export;
 mod flow;
 mod fold;
+mod history;
 mod hyperbolic;
 mod integers;
 mod interface;
@@ -70,7 +71,7 @@ use interface::names;
 use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
 #[cfg(feature = "cli")]
-pub(crate) use states::STARTS_ANEW;
+pub(crate) use states::{SEES_ONE_CALL, STARTS_ANEW};
 use uses::Uses;
 use variables::Variables;
 
@@ -211,6 +212,10 @@ struct Validation<'a> {
     /// The largest constant number of steps, with its reader, if the number of steps of X is open
     /// and no row has as many.
     most_lengths: Option<(usize, &'a Node)>,
+    /// The operations whose windows reach in front of the first element of an axis.
+    lookbacks: Vec<history::Lookback<'a>>,
+    /// The first window that is longer than its axis.
+    short_of: Option<steps::ShortOf>,
     /// Warnings about layers that start anew at every call, dropped if their states are kept.
     restart_warnings: Diagnostics,
     variables: Variables<'a>,
@@ -269,6 +274,8 @@ impl<'a> Validation<'a> {
             open_axes: vec![Vec::new(); model.parameters.len()],
             layers: HashMap::new(),
             most_lengths: None,
+            lookbacks: Vec::new(),
+            short_of: None,
             restart_warnings: Diagnostics::default(),
             variables: Variables::default(),
             nodes: Vec::new(),

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use super::interface::find_name;
 use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
-use super::{Validation, is_right};
+use super::states::begins_anew;
+use super::{Validation, is_right, validate_and_advise};
 use crate::diagnostic::{Diagnostics, Setting};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::options::Options;
@@ -103,6 +104,13 @@ impl Validation<'_> {
         self.tries && is_right(self.model, &self.with_shapes(shapes))
     }
 
+    /// True if the model is right with these shapes of inputs, and nothing in it begins anew at every call.
+    pub(super) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
+        self.tries
+            && validate_and_advise(self.model, &self.with_shapes(shapes), false)
+                .is_ok_and(|(_, warnings)| !warnings.0.iter().any(|warning| begins_anew(&warning.found)))
+    }
+
     /// True if the model would be right if the file left these axes of its inputs open.
     pub(super) fn is_right_if_open(&self, axes: &[(usize, usize)]) -> bool {
         if !self.tries || axes.is_empty() {
@@ -150,18 +158,21 @@ impl Validation<'_> {
     /// The first of the numbers of steps with which the model is right, and the shapes. `time`: by
     /// input, the axis of the steps.
     pub(super) fn whole_shapes(&self, time: &[Option<usize>], steps: &[usize]) -> Option<Shapes> {
-        let of = |steps: usize| -> Shapes {
-            let shapes = self.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
-                let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
-                match *axis {
-                    Some(axis) => sizes[axis] = Some(steps),
-                    None => self.is_by_batch(index).then_some(())?,
-                }
-                Some((index, sizes))
-            });
-            shapes.collect()
-        };
+        let of = |steps: usize| self.shapes_of_steps(time, &|_| steps);
         steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
+    }
+
+    /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their number, by input.
+    pub(super) fn shapes_of_steps(&self, time: &[Option<usize>], steps: &dyn Fn(usize) -> usize) -> Shapes {
+        let shapes = self.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+            let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
+            match *axis {
+                Some(axis) => sizes[axis] = Some(steps(index)),
+                None => self.is_by_batch(index).then_some(())?,
+            }
+            Some((index, sizes))
+        });
+        shapes.collect()
     }
 
     /// True if options give an input its batch size, but no shape.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::Failure;
 use crate::cli::arguments::CheckArguments;
-use crate::cli::calls::{self, Calls, Expected, axis_of_steps};
+use crate::cli::calls::{self, Calls, Expected, frames, one_step, places, steps_of_call};
 use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::harness::Numbers;
@@ -87,7 +87,8 @@ impl Recording {
             let output = calls::named(&names, name, "out").map_err(|wrong| wrong.help("correct --output"))?;
             self.outputs[0][output] = Some(path.clone());
         }
-        self.frames = (0..self.inputs.len()).map(|call| self.frames_of(call, model)).collect::<Result<_, _>>()?;
+        let frames = |files: &Vec<_>| steps_of_call(files, &self.parameters, model);
+        self.frames = self.inputs.iter().map(frames).collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -104,27 +105,6 @@ impl Recording {
     /// True for several calls of one step each.
     pub(super) fn is_in_single_steps(&self) -> bool {
         self.frames.len() > 1 && self.frames.iter().all(|frames| *frames == 1)
-    }
-
-    /// The number of steps in the files of a call.
-    fn frames_of(&self, call: usize, model: &ValidModel) -> Result<usize, Failure> {
-        let mut found: Option<(usize, &Path)> = None;
-        let all = self.inputs[call].iter().zip(&self.parameters).zip(&model.parameters);
-        for ((path, expected), parameter) in all {
-            let Some(path) = path.as_deref().filter(|_| expected.own_in_each_step) else { continue };
-            let tensor = calls::read(path, expected)?;
-            let frames = frames(tensor.shape(), &parameter.shape).ok_or_else(|| {
-                wrong(path, format!("its shape is {:?}; {:?} is one step", tensor.shape(), parameter.shape))
-            })?;
-            match found {
-                Some((other, first)) if other != frames => {
-                    let first = first.display();
-                    return Err(wrong(path, format!("it holds {frames} steps, and {first} holds {other}")).into());
-                }
-                _ => found = Some((frames, path)),
-            }
-        }
-        Ok(found.map_or(1, |(frames, _)| frames))
     }
 
     /// The number of steps of all calls.
@@ -204,27 +184,8 @@ impl Call {
     /// An input of one step, whose shape is `one`.
     pub(super) fn input(&self, i: usize, one: &[usize], frame: usize) -> Numbers {
         let (numbers, shape) = self.inputs[i].as_ref().expect("an input that a file gives");
-        // an input without a time axis is shared by all steps
-        let frame = if frames(shape, one) == Some(1) { 0 } else { frame };
-        let places = places(shape, one, frame).expect("shapes were compared");
-        match numbers {
-            Numbers::Floats(values) => Numbers::Floats(places.into_iter().map(|place| values[place]).collect()),
-            Numbers::Integers(values) => Numbers::Integers(places.into_iter().map(|place| values[place]).collect()),
-        }
+        one_step(numbers, shape, one, frame)
     }
-}
-
-/// The number of steps, each of shape `one`, in a tensor.
-fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
-    axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
-}
-
-/// The indices of the elements of one step in a tensor of several steps.
-fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
-    let Some(axis) = axis_of_steps(shape, one).ok()? else { return Some((0..one.iter().product()).collect()) };
-    let (inner, frames) = (shape[axis + 1..].iter().product::<usize>(), shape[axis]);
-    let outer = shape[..axis].iter().product::<usize>();
-    Some((0..outer).flat_map(|o| (0..inner).map(move |i| (o * frames + frame) * inner + i)).collect())
 }
 
 fn wrong(path: &Path, what: String) -> Diagnostic {

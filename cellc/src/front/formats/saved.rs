@@ -8,7 +8,7 @@ use super::lines::{Advice, Named, advice, in_python, in_shell, python, to_output
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::{WITHOUT_PROJECTIONS, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
-use crate::front::weight_norm::{normalization, projection, remedy_of_weight_norm};
+use crate::front::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 
 /// Steps of a call in the line that declares layers of both directions.
 const EXAMPLE_STEPS: usize = 100;
@@ -85,7 +85,7 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
         None => " --cell lstm".to_owned(),
     };
     let normed = weight_norm(found);
-    let normalization = normalization(found.tensors.iter().map(|(name, shape)| (&name[..], shape.len())));
+    let undeclared = undeclared(found.tensors.iter().map(|(name, shape)| (&name[..], shape.len())));
     let projection = projection(found.tensors.iter().map(|(name, _)| &name[..]));
     let help = match (&recurrent, &normed, found.tensors.is_empty()) {
         (_, Some(remedy), _) => remedy.clone(),
@@ -95,12 +95,8 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
                 quoted(name)
             )
         }
-        (Some(_), ..) if normalization.is_some() => {
-            let name = normalization.unwrap_or_default();
-            format!(
-                "{} is a normalization, which no declared layer computes. Export the whole network: {export}",
-                quoted(name)
-            )
+        (Some(_), ..) if let Some((name, what)) = undeclared => {
+            format!("{} is {what}, which no declared layer computes. Export the whole network: {export}", quoted(name))
         }
         (Some(Recurrent { other: Some(other), .. }), ..) => {
             format!("{} is no layer that options declare. Export the whole network: {export}", quoted(other))
@@ -128,7 +124,7 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
         Some(recurrent) => projection.is_some() || recurrent.other.is_some(),
         None => !found.tensors.is_empty(),
     };
-    if normed.is_some() || is_other || normalization.is_some() {
+    if normed.is_some() || is_other || undeclared.is_some() {
         return advice(is, &help, of_export);
     }
     let lines: Vec<String> =
@@ -244,6 +240,8 @@ mod tests {
         let before = said(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
         assert!(before.help.starts_with("\"inp\" is no layer that options declare"), "{}", before.help);
         assert_eq!(before.lines, ["cellc net.onnx -o net.rs"]);
+        let convolved = said(found(&[("conv.weight", &[5, 3, 3]), hh]));
+        assert!(convolved.help.starts_with("\"conv.weight\" is a convolution, which no"), "{}", convolved.help);
         let refused = vec!["argparse.Namespace".to_owned()];
         let objects = said(Checkpoint { refused, ..found(&[hh]) });
         assert!(objects.help.contains("holds argparse.Namespace: weights_only=False"), "{}", objects.help);

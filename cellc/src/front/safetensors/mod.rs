@@ -13,7 +13,7 @@ use super::keys::Key;
 use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
 use super::model_file::ModelFile;
 use super::not_finite;
-use super::weight_norm::{normalization, projection, remedy_of_weight_norm};
+use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
@@ -121,9 +121,36 @@ impl TensorFile {
         self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
     }
 
-    /// The first of these tensors that is one of a normalization.
-    pub(super) fn normalization<'n>(&self, names: &'n [String]) -> Option<&'n str> {
-        normalization(names.iter().map(|name| (&name[..], self.get(name).map_or(0, |tensor| tensor.shape().len()))))
+    /// The refusal of a layer that no option declares, if one of these tensors is of one.
+    pub(super) fn undeclared(&self, names: &[String]) -> Option<Diagnostic> {
+        let axes = |name: &str| self.get(name).map_or(0, |tensor| tensor.shape().len());
+        let (name, what) = undeclared(names.iter().map(|name| (&name[..], axes(name))))?;
+        let found = format!("{} in {} is {what}, which no declared layer computes", quoted(name), self.shown);
+        let kind = what.split_once(' ').map_or(what, |(_, kind)| kind);
+        let help = format!(
+            "export the whole network, for example {EXPORT_WITH_OPEN_STEPS}; if the layers are wanted without the \
+             {kind}, remove its tensors from the file"
+        );
+        Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
+    }
+
+    /// What no option can declare of a file of which no kind of cell is given: an LSTM with projections, or a
+    /// layer that is none.
+    pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
+        let prefix = with_dot(prefix);
+        let own = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
+        let count = |tensor: &str| own().filter(|name| name.rsplit('.').next() == Some(tensor)).count();
+        if count("weight_hr_l0") == count("weight_hh_l0")
+            && let Some(name) = projection(own().map(|name| &name[..]))
+        {
+            return Some(self.with_projection(name));
+        }
+        self.undeclared(&self.tensors.keys().cloned().collect::<Vec<_>>())
+    }
+
+    fn with_projection(&self, name: &str) -> Diagnostic {
+        let found = format!("{} has the tensor {}: an LSTM with projections (proj_size)", self.shown, quoted(name));
+        error(found).valid("an LSTM without proj_size").help(WITHOUT_PROJECTIONS)
     }
 
     /// What the file holds, a module after the other, to choose from; none: nothing.
@@ -356,8 +383,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
     let directions = meant.sequence.map_or(1, Direction::count);
     let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&prefix)?)));
     if let Some(name) = projection(own_names().map(|(name, _)| &name[..])) {
-        let found = format!("{} has the tensor {}: an LSTM with projections (proj_size)", file.shown, quoted(name));
-        return Err(Diagnostics(vec![error(found).valid("an LSTM without proj_size").help(WITHOUT_PROJECTIONS)]));
+        return Err(Diagnostics(vec![file.with_projection(name)]));
     }
     if directions == 1
         && let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_ih") && own.ends_with("_reverse"))

@@ -61,7 +61,7 @@ impl Validation<'_> {
                 counted(count, "layer")
             ),
         };
-        let (way, lines) = self.ways_to_open(model, &recurrences.starts, steps).unzip();
+        let (way, lines) = self.ways_to_open(model, &recurrences.starts, steps, true).unzip();
         let mut ways: Vec<String> = way.into_iter().collect();
         let producer = self.model.producer.as_deref();
         if producer == Some("keras") {

@@ -1,10 +1,13 @@
 //! Which inputs are states, which look like it, and what nothing keeps from call to call.
 
 mod anew;
+mod history;
+mod masks;
 mod offered;
 mod restarts;
 
-#[cfg(feature = "cli")]
+pub(crate) use history::SEES_ONE_CALL;
+pub(super) use history::{kept_states, states_go_on};
 pub(crate) use restarts::STARTS_ANEW;
 mod through;
 mod words;
@@ -20,6 +23,11 @@ use crate::model::{
 };
 use crate::options::State;
 use through::Reach;
+
+/// True if a warning says that something begins anew at every call.
+pub(super) fn begins_anew(found: &str) -> bool {
+    found.contains(STARTS_ANEW) || found.contains(SEES_ONE_CALL)
+}
 
 /// How a recurrent operator goes through time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -434,6 +442,8 @@ impl<'a> Validation<'a> {
             State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
         };
         let restarts = self.restarts(&model, &recurrences, &needed);
+        self.lost_history(&model, &recurrences, &states);
+        self.masks_that_begin_open(&model, &recurrences, &states);
         if recurrences.flow.gave_up() && self.options.state != State::None {
             let found = "the model moves so many elements that its states were not searched for";
             let warning = Diagnostic::warning(Origin::Unknown, found);

@@ -12,6 +12,9 @@ use crate::options::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
 
+/// The most axes of an input that are tried as the axis of steps.
+const MOST_CHOICES: usize = 3;
+
 /// What a warning says of a layer whose state nothing keeps.
 pub(crate) const STARTS_ANEW: &str = "starts every call from";
 
@@ -444,55 +447,84 @@ impl Validation<'_> {
     /// How to leave the number of steps open, and the lines that do so where the file has a fixed number.
     fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
         let way = "export the model with an open number of steps, and leave it open".to_owned();
-        self.ways_to_open(model, starts, 1).unwrap_or((way, Vec::new()))
+        self.ways_to_open(model, starts, 1, true).unwrap_or((way, Vec::new()))
     }
 
     /// How to leave the number of steps open of a model that takes so many, and the lines that do so
-    /// where the file has a fixed number. `None` where nothing is known to work.
+    /// where the file has a fixed number. `None` where nothing is known to work. `untried`: true if the model may
+    /// be exported again though the file as it is cannot be opened.
     pub(super) fn ways_to_open(
         &self,
         model: &ValidModel,
         starts: &HashMap<Source, Vec<usize>>,
         steps: usize,
+        untried: bool,
     ) -> Option<(String, Vec<String>)> {
-        let axes = self.axes_of_steps(model, starts, steps, false);
+        let mut tried: Vec<Vec<(usize, usize)>> = Vec::new();
+        for choice in 0..MOST_CHOICES {
+            let axes = self.axes_of_steps(model, starts, (steps, false), choice);
+            if !tried.contains(&axes)
+                && let Some(way) =
+                    self.way_to_open(model, &axes, &self.axes_of_steps(model, starts, (steps, true), choice))
+            {
+                return Some(way);
+            }
+            tried.push(axes);
+        }
+        if self.model.sizes_of_call || !untried {
+            return None;
+        }
+        let lines = self.export_again(&tried[0], "steps");
+        let way = "export the model with an open number of steps, as the lines below do".to_owned();
+        (!lines.is_empty()).then_some((way, lines))
+    }
+
+    /// How to leave these axes of inputs open, if the model is right then. `open`: those of them that the model
+    /// leaves open.
+    fn way_to_open(
+        &self,
+        model: &ValidModel,
+        axes: &[(usize, usize)],
+        open: &[(usize, usize)],
+    ) -> Option<(String, Vec<String>)> {
         let mut names: Vec<&str> = axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
         names.dedup();
-        if !names.is_empty() && self.is_right_if_open(&axes) {
+        if !names.is_empty() && self.is_right_if_open(axes) {
             let dims = names.into_iter().map(|name| self.options.wording.of(Setting::OpenDim(name)));
             return Some((
                 format!("leave the number of steps open, {}", dims.collect::<Vec<_>>().join(" ")),
                 Vec::new(),
             ));
         }
-        let open = self.axes_of_steps(model, starts, steps, true);
         let shapes: Vec<(usize, Vec<Option<usize>>)> = open.iter().map(|&axis| with_open(model, axis)).collect();
         if !shapes.is_empty() && self.is_right_with(&shapes) {
             return Some((format!("leave the number of steps open, {}", self.shape_settings(&shapes)), Vec::new()));
         }
+        if !self.is_right_if_open(axes) {
+            return None;
+        }
         if self.model.sizes_of_call {
             let shapes: Vec<(usize, Vec<Option<usize>>)> = axes.iter().map(|&axis| with_open(model, axis)).collect();
             let shapes = self.shape_settings(&shapes);
-            let way = format!("leave the number of steps open, {shapes}, in the export as well");
-            return self.is_right_if_open(&axes).then_some((way, Vec::new()));
+            return Some((format!("leave the number of steps open, {shapes}, in the export as well"), Vec::new()));
         }
-        let lines = self.export_again(&axes, "steps");
+        let lines = self.export_again(axes, "steps");
         if !lines.is_empty() {
             return Some(("export the model with an open number of steps, as the lines below do".to_owned(), lines));
         }
-        let lines = self.open_in_file(&axes);
-        (self.is_right_if_open(&axes) && !lines.is_empty())
-            .then(|| ("open the number of steps in the file, as the lines below do".to_owned(), lines))
+        let lines = self.open_in_file(axes);
+        (!lines.is_empty()).then(|| ("open the number of steps in the file, as the lines below do".to_owned(), lines))
     }
 
     /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where `open` only
-    /// those of which the model leaves the number of steps open.
+    /// those of which the model leaves the number of steps open. `choice`: which of the axes of an input that may
+    /// count steps, the likeliest first.
     fn axes_of_steps(
         &self,
         model: &ValidModel,
         starts: &HashMap<Source, Vec<usize>>,
-        steps: usize,
-        open: bool,
+        (steps, open): (usize, bool),
+        choice: usize,
     ) -> Vec<(usize, usize)> {
         let mut axes = Vec::new();
         for (index, &parameter) in self.model.parameters.iter().enumerate() {
@@ -507,12 +539,15 @@ impl Validation<'_> {
                 let is_batch = self.batch_axes[index].is_known && self.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
-            // a row of features comes last
+            // a row of features comes last, with the steps in front of it; of channels, the steps come last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             // of several steps, the axis may be the first
             let first = (open || steps > 1) && last > 1 && !self.uses[index].batch;
-            let first = Some(0).filter(|axis| first && fits(axis));
-            axes.extend((1..last).find(fits).or(first).map(|time| (index, time)));
+            let mut likely: Vec<usize> = (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();
+            likely.extend(Some(0).filter(|_| first));
+            likely.extend(last..shape.len());
+            likely.retain(fits);
+            axes.extend(likely.get(choice).or(likely.last()).map(|&time| (index, time)));
         }
         axes
     }

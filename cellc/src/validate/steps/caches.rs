@@ -109,14 +109,14 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
         quoted(input),
         quoted(output),
     );
-    let sizes = one_size(long).map_or_else(
+    let sizes = one_size(long, &caches).map_or_else(
         || format!("every size, by {}", long.options.wording.of(Setting::Shape)),
         |shapes| long.shape_settings(&shapes),
     );
     let shown = &pairs[..pairs.len().min(MOST_PAIRS)];
     let help = format!(
         "make the cache a window: return its newest elements only, in PyTorch cache[{}-WINDOW:], mask the places \
-         that no call has filled, and export the model with fixed sizes; {} then keeps the window from call to \
+         that no call has filled (a mask that is kept, too, begins at zero: 0 is an empty place, 1 a filled one), and export the model with fixed sizes; {} then keeps the window from call to \
          call; if the caller keeps the cache and every call has one of the same size, give {sizes}",
         ":, ".repeat(axis),
         long.options.wording.of(Setting::StateOf(shown)),
@@ -125,11 +125,18 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))
 }
 
-/// Shapes for caches of one size, if nothing else is open.
-fn one_size(long: &Validation) -> Option<Shapes> {
-    let only = |axes: &Vec<usize>| axes.len() <= 1;
+/// Shapes for caches of one size, if nothing else is open: with one new element per call, if the model takes that.
+fn one_size(long: &Validation, caches: &[GrowingCache]) -> Option<Shapes> {
+    if long.open_axes.iter().any(|axes| axes.len() > 1) {
+        return None;
+    }
     let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
-    long.open_axes.iter().all(only).then(|| long.whole_shapes(&time, &long.numbers_of_steps())).flatten()
+    let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
+    let one = long.numbers_of_steps().into_iter().find_map(|size| {
+        let shapes = long.shapes_of_steps(&time, &|input| if is_cache(input) { size } else { 1 });
+        long.is_right_with(&shapes).then_some(shapes)
+    });
+    one.or_else(|| long.whole_shapes(&time, &long.numbers_of_steps()))
 }
 
 impl GrowingCache {

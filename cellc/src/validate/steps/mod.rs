@@ -5,19 +5,20 @@
 //! element for each along one axis, or is what the last step leaves.
 
 mod caches;
+mod hints;
 mod memory;
 mod pairs;
 mod views;
 
 use std::collections::HashMap;
 
+pub(super) use hints::ShortOf;
 use memory::{ONLY_WINDOWS, Padded, Windows, remember, same_windows};
 use pairs::{is_one_number, same_but_for_time};
 
 use super::Validation;
 use super::flow::Flow;
 use super::states::goes_on;
-use super::uses::Uses;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
 use crate::model::{
     Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
@@ -136,18 +137,13 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
         let found = format!("the number of steps is open, but {}", long.counts_rows(found));
         return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
     }
-    let shorter = match long.uses.iter().any(Uses::is_length) {
-        true => "; a call may have fewer: it gives their number as the lengths of the sequences",
-        false => "",
-    };
     let help = match long.rows_first(time) {
         Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
-        None => match long.whole_shapes(time, &long.numbers_of_steps()) {
-            Some(shapes) => {
-                format!("give the number of steps of every call, {}{shorter}", long.shape_settings(&shapes))
-            }
-            None => format!("give the number of steps of every call, by {}", long.options.wording.of(Setting::Shape)),
-        },
+        None => hints::pads_in_front(long)
+            .into_iter()
+            .chain([hints::fixed_steps(long, time)])
+            .collect::<Vec<_>>()
+            .join("; or "),
     };
     Diagnostic::error(origin, format!("the number of steps is open, but {why}")).valid(ONE_BY_ONE).help(help)
 }
@@ -189,6 +185,9 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
     };
     let why = format!("the model does not take every number of them: with {steps}, {}", wrong.found);
     let mut help = "give the whole shape, with the number of steps that the model was made for".to_owned();
+    if let Some(pads) = hints::pads_in_front(long) {
+        help = format!("{pads}; or {help}");
+    }
     if let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) {
         help.push_str(&format!("; this one works: {}", long.shape_settings(&shapes)));
     }

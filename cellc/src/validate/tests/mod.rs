@@ -3,6 +3,7 @@
 mod batch;
 mod branches;
 mod hints;
+mod history;
 mod loops;
 mod operations;
 mod recurrent;

@@ -1,5 +1,7 @@
 //! `cellc run`: the generated code on inputs from files.
 
+mod streamed;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
@@ -8,12 +10,12 @@ use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::emit::names::Interface;
+use crate::emit::names::{Field, Interface};
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
 use crate::options::{Options, State};
-use crate::validate::{STARTS_ANEW, validate};
+use crate::validate::{SEES_ONE_CALL, STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
@@ -22,6 +24,7 @@ use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
 use super::streams::cannot_write;
 use super::{Failure, npy, report};
+use streamed::Streamed;
 
 /// Runs every call and writes the results once all are there.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
@@ -46,6 +49,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let given = arguments.output.iter().map(|(_, path)| path.as_path());
     refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
+    // Calls that leave nothing to the next may come in any order: then one program runs at a time.
+    let has_variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
+    let keeps = has_variables || !kept.states.is_empty();
+    let mut results = Results { arguments, by_field, wanted: Vec::new(), files: Vec::new() };
+    if keeps && calls.len() > 1 && expected.iter().any(|expected| expected.own_in_each_step) {
+        let calls = Streamed { model: &model, options: &options, expected: &expected, calls: &calls, kept };
+        calls.run(&mut results, &progress)?;
+        return results.write();
+    }
     // The calls of each distinct set of input shapes: one compilation serves them all.
     let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
     let mut order = Vec::new();
@@ -61,17 +73,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         });
         order.push((known, k));
     }
-    // Calls that leave nothing to the next may come in any order: then one program runs at a time.
-    let has_variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
-    let keeps = has_variables || !kept.states.is_empty();
     if !keeps {
         order.sort();
     }
     progress.count("running", calls.len());
     let mut programs: BTreeMap<usize, Running> = BTreeMap::new();
-    let mut results = Vec::new();
     let mut warned = false;
-    let mut wanted = Vec::new();
     let mut kept = kept;
     // The program of the call before, and what it left.
     let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
@@ -90,7 +97,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
                     progress.suspend(|| report(&warnings));
                     warned = true;
                 }
-                wanted = wanted_outputs(&compilation, &arguments.output)?;
+                results.wanted = wanted_outputs(&compilation, &arguments.output)?;
                 let harness = Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
                 progress.stage("running");
                 let parts = compilation.model.results.iter().map(|result| result.parts).collect();
@@ -118,32 +125,51 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             kept.take(field.index, values);
             let parts = parts[field.index].and_then(|said| outcome.results[said].first().copied());
             let (shape, values) = first_parts(&field.shape, values, parts);
-            let bytes = Arc::new(npy::write(field.element, &shape, values));
-            let mut write = |path| results.push(NewFile { path, bytes: Arc::clone(&bytes) });
-            if let Some(folder) = &arguments.outputs {
-                write(folder.join(format!("r{k}_out{}.npy", field.index)));
-                // an output may be called as the place of another is: the place counts
-                let is_place = (0..interface.outputs.len()).any(|j| field.name == format!("out{j}"));
-                if by_field && !is_place {
-                    write(folder.join(format!("r{k}_{}.npy", field.name)));
-                }
-            }
-            wanted
-                .iter()
-                .filter(|(j, _)| *j == field.index)
-                .for_each(|(_, path): &(usize, PathBuf)| write(path.clone()));
+            results.add(k, field, &shape, values, &interface.outputs);
         }
         before = Some((shape, outcome.variables));
         progress.advance();
     }
-    if let Some(folder) = &arguments.outputs {
-        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
-    }
-    files::write_all(&results)?;
-    Ok(())
+    results.write()
 }
 
-/// The warnings of a compilation. Where every call has one step of a model with an open number of steps, the files are the reason why a layer
+/// The results of all calls, which are written once all are there.
+struct Results<'a> {
+    arguments: &'a RunArguments,
+    /// True if an input was found by the name of its field.
+    by_field: bool,
+    /// Which outputs go to which files.
+    wanted: Vec<(usize, PathBuf)>,
+    files: Vec<NewFile>,
+}
+
+impl Results<'_> {
+    /// Adds an output of call `k`, one of `outputs`.
+    fn add(&mut self, k: usize, field: &Field, shape: &[usize], values: &[f32], outputs: &[Field]) {
+        let bytes = Arc::new(npy::write(field.element, shape, values));
+        let mut write = |path| self.files.push(NewFile { path, bytes: Arc::clone(&bytes) });
+        if let Some(folder) = &self.arguments.outputs {
+            write(folder.join(format!("r{k}_out{}.npy", field.index)));
+            // an output may be called as the place of another is: the place counts
+            let is_place = (0..outputs.len()).any(|j| field.name == format!("out{j}"));
+            if self.by_field && !is_place {
+                write(folder.join(format!("r{k}_{}.npy", field.name)));
+            }
+        }
+        let wanted = self.wanted.iter().filter(|(j, _)| *j == field.index);
+        wanted.for_each(|(_, path)| write(path.clone()));
+    }
+
+    fn write(self) -> Result<(), Failure> {
+        if let Some(folder) = &self.arguments.outputs {
+            fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
+        }
+        files::write_all(&self.files)?;
+        Ok(())
+    }
+}
+
+/// The warnings of a compilation. If the number of steps is open, the files are the reason why a call of one step
 /// begins anew, not the model.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
@@ -239,7 +265,9 @@ impl Kept {
         if !(0..expected.len()).any(is_missing) {
             return Ok(kept);
         }
-        let (valid, _) = validate(model, &Options { state: State::Auto, ..options.clone() })?;
+        let (valid, mut warnings) = validate(model, &Options { state: State::Auto, ..options.clone() })?;
+        warnings.0.retain(|warning| calls.len() > 1 && warning.found.contains(SEES_ONE_CALL));
+        report(&warnings);
         for pair in valid.states {
             if is_missing(pair.parameter) {
                 let shape = valid.parameters[pair.parameter].shape.clone();

@@ -1,0 +1,118 @@
+//! Calls of a model whose number of steps is open, of which each goes on where the call before ended: its steps
+//! are taken one by one, as generated code takes them.
+
+use std::path::PathBuf;
+
+use super::{Kept, Results, limits, say_beyond, wanted_outputs};
+use crate::cli::calls::{self, Expected};
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, report};
+use crate::compile::{self, Compilation};
+use crate::emit::names::Field;
+use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::model::{Model, StatePair, Tensor, ValidModel};
+use crate::options::{Options, State};
+use crate::validate::validate;
+
+/// Calls that go on from each other.
+pub(super) struct Streamed<'a> {
+    pub(super) model: &'a Model,
+    pub(super) options: &'a Options,
+    pub(super) expected: &'a [Expected],
+    /// The files of each call.
+    pub(super) calls: &'a [Vec<Option<PathBuf>>],
+    pub(super) kept: Kept,
+}
+
+/// Puts an output of one step into that of the call: to these places, or in place of the output of the step before.
+fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
+    match places {
+        Some(places) => places.iter().zip(values).for_each(|(&place, &value)| whole[place] = value),
+        None => *whole = values.to_vec(),
+    }
+}
+
+impl Streamed<'_> {
+    /// Runs every call.
+    pub(super) fn run(mut self, results: &mut Results<'_>, progress: &Progress) -> Result<(), Failure> {
+        progress.stage("compiling");
+        let options = Options { state: State::Auto, ..self.options.clone() };
+        let compilation = compile::compile(self.model, &options)?;
+        progress.suspend(|| report(&compilation.warnings));
+        results.wanted = wanted_outputs(&compilation, &results.arguments.output)?;
+        let mut harness = Executable::temporary(&compilation)?.start(results.arguments.execute.isa.as_deref())?;
+        progress.count("running", self.calls.len());
+        let limits = limits(&compilation.model);
+        for k in 0..self.calls.len() {
+            for limit in &limits {
+                if let Some(path) = &self.calls[k][limit.parameter] {
+                    let numbers = Numbers::of(&calls::read(path, &self.expected[limit.parameter])?);
+                    progress.suspend(|| say_beyond(limit, &numbers, path));
+                }
+            }
+            self.call(k, &mut harness, &compilation, results)?;
+            progress.advance();
+        }
+        Ok(())
+    }
+
+    /// Runs the steps of one call.
+    fn call(
+        &mut self,
+        k: usize,
+        harness: &mut Harness,
+        compilation: &Compilation,
+        results: &mut Results<'_>,
+    ) -> Result<(), Failure> {
+        let Compilation { model, interface, .. } = compilation;
+        let files = &self.calls[k];
+        let steps = calls::steps_of_call(files, self.expected, model)?;
+        let read = |(path, expected): (&Option<PathBuf>, &Expected)| -> Result<Option<Tensor>, Failure> {
+            path.as_deref().map(|path| Ok(calls::read(path, expected)?)).transpose()
+        };
+        let given = files.iter().zip(self.expected).map(read).collect::<Result<Vec<_>, Failure>>()?;
+        // files for all states begin another sequence
+        let begins =
+            k == 0 || model.states.iter().all(|pair| given[pair.parameter].is_some()) && !model.states.is_empty();
+        let shapes = self.result_shapes(&given, model)?;
+        let mut whole: Vec<Vec<f32>> = shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
+        let numbers: Vec<Option<(Numbers, Vec<usize>)>> =
+            given.iter().map(|tensor| tensor.as_ref().map(|t| (Numbers::of(t), t.shape().to_vec()))).collect();
+        let mut fed: Vec<(StatePair, Vec<f32>)> = Vec::new();
+        for step in 0..steps {
+            let input = |(i, of): (usize, &Option<(Numbers, Vec<usize>)>)| match (
+                fed.iter().find(|(pair, _)| pair.parameter == i),
+                of,
+            ) {
+                (Some((_, values)), _) => Numbers::Floats(values.clone()),
+                (None, Some((numbers, shape))) => calls::one_step(numbers, shape, &model.parameters[i].shape, step),
+                (None, None) => self.kept.value(i),
+            };
+            let inputs: Vec<Numbers> = numbers.iter().enumerate().map(input).collect();
+            let variables = if begins && step == 0 { Variables::Initial } else { Variables::Kept };
+            let outcome = harness.call(&inputs, true, variables)?;
+            fed = model.states.iter().map(|pair| (*pair, outcome.results[pair.result].clone())).collect();
+            for (result, values) in outcome.results.iter().enumerate() {
+                self.kept.take(result, values);
+                let is_each = model.steps.as_ref().is_some_and(|of| of.results[result]);
+                let places = calls::places(&shapes[result], &model.results[result].shape, step).filter(|_| is_each);
+                put(&mut whole[result], values, places);
+            }
+        }
+        let fields: &[Field] = &interface.outputs;
+        fields.iter().for_each(|field| results.add(k, field, &shapes[field.index], &whole[field.index], fields));
+        Ok(())
+    }
+
+    /// The shapes of the outputs of a call with these inputs.
+    fn result_shapes(&self, given: &[Option<Tensor>], one: &ValidModel) -> Result<Vec<Vec<usize>>, Failure> {
+        let shape = |(i, tensor): (usize, &Option<Tensor>)| {
+            tensor.as_ref().map_or_else(|| one.parameters[i].shape.clone(), |tensor| tensor.shape().to_vec())
+        };
+        let shapes: Vec<Vec<usize>> = given.iter().enumerate().map(shape).collect();
+        let mut model = self.model.clone();
+        let options = calls::fix_shapes(&mut model, self.options, &shapes);
+        let (valid, _) = validate(&model, &options)?;
+        Ok(valid.results.into_iter().map(|result| result.shape).collect())
+    }
+}

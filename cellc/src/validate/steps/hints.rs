@@ -1,0 +1,120 @@
+//! What works for models whose number of steps cannot stay open.
+
+use super::super::is_right;
+use super::super::states::{kept_states, states_go_on};
+use super::super::uses::Uses;
+use super::Validation;
+use crate::diagnostic::{Setting, quoted};
+use crate::model::{Model, Op, Padding};
+use crate::options::State;
+
+/// The most operations that are padded in a trial.
+const MOST_PADDED: usize = 32;
+
+/// A window that is longer than its axis, pads included.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::validate) struct ShortOf {
+    /// The place of the operation in the model.
+    pub(in crate::validate) node: usize,
+    /// The axis among those over which windows move.
+    pub(in crate::validate) axis: usize,
+    /// The number of those axes.
+    pub(in crate::validate) rank: usize,
+    /// The size of the axis.
+    pub(in crate::validate) size: usize,
+    /// How many elements are missing.
+    pub(in crate::validate) missing: usize,
+}
+
+/// How to give the number of steps of every call. `time`: by input, the axis of the steps.
+pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
+    let shorter = match long.uses.iter().any(Uses::is_length) {
+        true => "; a call may have fewer: it gives their number as the lengths of the sequences",
+        false => "",
+    };
+    let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) else {
+        return format!("give the number of steps of every call, by {}", long.options.wording.of(Setting::Shape));
+    };
+    let whole = long.shape_settings(&shapes);
+    let kept = kept_states(&long.valid, &long.valid.states);
+    if kept.is_empty() || long.options.state == State::None {
+        return format!("give the number of steps of every call, {whole}{shorter}");
+    }
+    let go_on = states_go_on(&kept);
+    let one = long.whole_shapes(time, &[1]).filter(|one| long.goes_on_with(one));
+    match one {
+        Some(one) => format!(
+            "take one step per call, {}: {go_on} from call to call; or give the number of steps of every call, \
+             {whole}{shorter}",
+            long.shape_settings(&one)
+        ),
+        None if long.goes_on_with(&shapes) => {
+            format!("give the number of steps of every call, {whole}: {go_on} from call to call{shorter}")
+        }
+        None => format!(
+            "give a whole sequence to every call, {whole}, and reset the states before it: {go_on} from call to \
+             call, but not what other operations need of earlier steps{shorter}"
+        ),
+    }
+}
+
+/// How to make windows without pads take any number of steps: by pads in front of the first step. `None` where
+/// that does not work.
+pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
+    if !long.tries {
+        return None;
+    }
+    let mut model: Model = long.model.clone();
+    let mut padded: Vec<ShortOf> = Vec::new();
+    while let Some(short) = short_of(long, &model) {
+        if padded.len() == MOST_PADDED {
+            return None;
+        }
+        add_pads(&mut model.nodes[short.node].op, short)?;
+        padded.push(short);
+    }
+    let first = padded.first()?;
+    if !is_right(&model, long.options) {
+        return None;
+    }
+    let ShortOf { axis, rank, missing, .. } = *first;
+    let behind = "0, 0, ".repeat(rank - 1 - axis);
+    let others = match padded.len() {
+        1 => String::new(),
+        _ => ", and likewise in front of the others without padding".to_owned(),
+    };
+    let plural = if missing == 1 { "" } else { "s" };
+    Some(format!(
+        "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {} in the \
+         model, in PyTorch torch.nn.functional.pad(x, ({behind}{missing}, 0)){others}: there is then an output for \
+         every step",
+        quoted(&long.model.nodes[first.node].name)
+    ))
+}
+
+/// The first window that is too long for one step.
+fn short_of(long: &Validation, model: &Model) -> Option<ShortOf> {
+    let mut one = Validation::new(model, long.options, false);
+    one.open = Some(1);
+    one.run();
+    one.short_of
+}
+
+/// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.
+fn add_pads(op: &mut Op, short: ShortOf) -> Option<()> {
+    let window = match op {
+        Op::Convolution(of) if !of.transposed => &mut of.window,
+        Op::Pool(of) => &mut of.window,
+        _ => return None,
+    };
+    let (mut begin, mut end) = match &window.padding {
+        Padding::Explicit { begin, end } => (begin.clone(), end.clone()),
+        Padding::Valid => (Vec::new(), Vec::new()),
+        Padding::SameUpper | Padding::SameLower => return None,
+    };
+    begin.resize(short.rank, 0);
+    end.resize(short.rank, 0);
+    begin[short.axis] += i64::try_from(short.missing).ok()?;
+    window.padding = Padding::Explicit { begin, end };
+    Some(())
+}
