@@ -1,20 +1,20 @@
 /* What the page calls: the network with its state, and room for a block of samples. */
 
-#include "lead.h"
+#include "net.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define BLOCK 128 /* samples of a block of an AudioWorklet */
 
-static lead net;
+static net amplifier;
 static float block[BLOCK];
 
 /* Where a block's samples are. */
 EXPORTED float *samples(void) { return block; }
 
 /* Sets the state to zero: call it before the first block. */
-EXPORTED void reset(void) { lead_init(&net); }
+EXPORTED void reset(void) { net_init(&amplifier); }
 
 /* Amplifies the first samples of the block in place. */
 EXPORTED void process(int count) {
-    for (int i = 0; i < count && i < BLOCK; i++) lead_step(&net, &block[i], &block[i]);
+    for (int i = 0; i < count && i < BLOCK; i++) net_step(&amplifier, &block[i], &block[i]);
 }

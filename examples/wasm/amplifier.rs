@@ -1,11 +1,11 @@
 //! What amplifier.c does, in Rust: three functions for JavaScript.
 
-mod lead;
+mod net;
 use std::cell::RefCell;
 
 const BLOCK: usize = 128;
 
-thread_local!(static NET: RefCell<lead::Lead> = RefCell::new(lead::Lead::new()));
+thread_local!(static NET: RefCell<net::Net> = RefCell::new(net::Net::new()));
 static mut SAMPLES: [f32; BLOCK] = [0.0; BLOCK];
 
 /// The address of the block that `process` replaces.
@@ -16,7 +16,7 @@ pub extern "C" fn samples() -> *mut f32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn reset() {
-    NET.with_borrow_mut(lead::Lead::reset);
+    NET.with_borrow_mut(net::Net::reset);
 }
 
 #[unsafe(no_mangle)]

@@ -166,6 +166,31 @@ fn plugin() {
     }
 }
 
+/// An amplifier model of another program, of one input and one output.
+fn amplifier() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/aida_lstm_skip_gains.json")
+}
+
+/// The library of models takes every file of an amplifier.
+#[test]
+fn plugin_with_models_of_other_programs() {
+    if !["cmake", "make", "cc", "c++"].into_iter().all(has) {
+        return;
+    }
+    let names = ["CMakeLists.txt", "host.cpp", "amplifier.cpp", "amplifier.hpp", "models/clean.nam"];
+    let folder = copy_to("example-plugin-json", "plugin", &names);
+    fs::copy(amplifier(), folder.join("models/lead.json")).expect("a model");
+    let lists = fs::read_to_string(folder.join("CMakeLists.txt")).expect("the lists");
+    fs::write(folder.join("CMakeLists.txt"), lists.replace("lead.nam", "lead.json")).expect("the lists");
+    let cellc = format!("-DCELLC={}", command::program().display());
+    for arguments in [&["-S", ".", "-B", "build", &cellc][..], &["--build", "build", "--target", "models"]] {
+        let output = Command::new("cmake").args(arguments).current_dir(&folder).output().expect("cmake starts");
+        let texts = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(output.status.success(), "{}", texts.concat());
+    }
+    assert!(folder.join("build/lead.c").exists());
+}
+
 /// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is installed.
 fn wasm(from: &str, tools: &[&str]) {
     if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
@@ -174,9 +199,16 @@ fn wasm(from: &str, tools: &[&str]) {
     let names = ["Makefile", "amplifier.c", "amplifier.rs", "native.c", "libc/string.h", "network.mjs", "worklet.mjs"];
     let names = [&names[..], &["page.mjs", "index.html", "wav.mjs", "serve.mjs", "check.mjs"]].concat();
     let folder = copy_to(&format!("example-wasm-{from}"), "wasm", &names);
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models");
+    let lead = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/plugin/models/lead.nam");
+    // the later model is older than the code of the first
+    let [first, second] = [amplifier(), lead].map(|model| wasm_of(from, &folder, &model));
+    assert_ne!(first, second);
+}
+
+/// What `make check` says of a model.
+fn wasm_of(from: &str, folder: &Path, model: &Path) -> String {
     let mut make = Command::new("make");
-    make.args(["--silent", "check"]).arg(format!("MODELS={}", models.display())).current_dir(&folder);
+    make.args(["--silent", "check"]).arg(format!("MODEL={}", model.display())).current_dir(folder);
     make.arg(format!("FROM={from}")).arg(format!("CELLC={}", command::program().display()));
     let output = make.output().expect("make starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -185,6 +217,7 @@ fn wasm(from: &str, tools: &[&str]) {
     let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
     lacking.iter().for_each(|lacking| skip(lacking));
     assert_eq!(same, 2 - lacking.len(), "{text}");
+    text.into_owned()
 }
 
 #[test]
