@@ -130,6 +130,47 @@ def torch_lines():
     print("PyTorch, weight_norm: the remedy works")
 
 
+def script_lines():
+    """Models that torch.jit.script and torch.jit.trace saved, with one input and with the state as another."""
+    made = {}
+    exec(NET, made)
+    torch, net = made["torch"], made["net"]
+
+    class Whole(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rec, self.lin = net.rec, net.lin
+
+        def forward(self, x):
+            return self.lin(self.rec(x)[0])
+
+    class Continued(Whole):
+        def forward(self, x, h):
+            y, h = self.rec(x, h)
+            return self.lin(y), h
+
+    x, h = torch.randn(1, 9, 20), torch.zeros(1, 1, 8)
+    for module, inputs in [(Whole(), (x,)), (Continued(), (x, h))]:
+        expected = net(x).detach().numpy()
+        zeros = "".join(f"torch.zeros{tuple(i.shape)}, " for i in inputs)
+        for saved in [torch.jit.script(module.eval()), torch.jit.trace(module.eval(), inputs)]:
+            saved.save("script.pt")
+            said = cellc("script.pt", succeeds=False)
+            in_shell(said.replace("(torch.zeros(1, 16, 1),)", f"({zeros})"))
+            found = results("script.onnx", {f"in{i}": value.numpy() for i, value in enumerate(inputs)})
+            same(f"TorchScript, {len(inputs)} inputs", found, expected)
+            names = 'dynamo=False, input_names=["x", "h"], dynamic_axes={"x": {1: "steps"}})'
+            in_shell(said.replace("(torch.zeros(1, 16, 1),)", f"({zeros})").replace("dynamo=False)", names))
+            cellc("script.onnx", "--dim", "steps=?", "-o", "open.c")
+
+    # a conversion that fails compiles nothing
+    os.remove("script.rs")
+    text = lines(said).replace("python3 -", f"'{sys.executable}' -").replace("\ncellc ", f"\n'{CELLC}' ")
+    text = "".join(line for line in text.splitlines(True) if not line.startswith("pip install"))
+    done = subprocess.run(["sh"], input=text.replace("torch.jit.load", "torch.jit.no"), capture_output=True, text=True)
+    assert done.returncode != 0 and not os.path.exists("script.rs"), done.stderr
+
+
 def keras_lines():
     os.environ["KERAS_BACKEND"] = "openvino"
     import keras
@@ -150,6 +191,13 @@ def keras_lines():
         expected = np.asarray(subprocess_keras(x))
         same(f"Keras, {name}", results("net.xml", {"in0": x}), expected)
 
+
+    # a stateful model fixes its batch
+    model = keras.Sequential([keras.Input(batch_shape=(3, 7, 4)), layers.GRU(6, stateful=True), layers.Dense(2)])
+    model.save("net.keras")
+    in_shell(cellc("net.keras", succeeds=False))
+    x = np.random.default_rng(2).uniform(-1, 1, (3, 7, 4)).astype(np.float32)
+    same("Keras, stateful", results("net.xml", {"in0": x}), np.asarray(subprocess_keras(x)))
 
     # the state as an input and an output, and weights without the model
     x, h = keras.Input((None, 4), name="x"), keras.Input((6,), name="h")
@@ -177,7 +225,7 @@ def subprocess_keras(x):
 
 
 if __name__ == "__main__":
-    for run, modules in [(torch_lines, ["torch", "onnxscript", "safetensors"]), (keras_lines, ["keras", "openvino", "torch"])]:
+    for run, modules in [(torch_lines, ["torch", "onnxscript", "safetensors"]), (script_lines, ["torch", "onnx"]), (keras_lines, ["keras", "openvino", "torch"])]:
         is_absent = lambda name: subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode
         absent = [name for name in modules if is_absent(name)]
         if absent:

@@ -79,7 +79,7 @@ impl Validation<'_> {
             return Vec::new();
         };
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-        let mut lines = vec!["python3 - <<'END'".to_owned()];
+        let mut lines = vec!["python3 - <<'END' &&".to_owned()];
         match &ending[..] {
             "onnx" => {
                 lines.extend(["import onnx".to_owned(), format!("model = onnx.load(\"{file}\")")]);

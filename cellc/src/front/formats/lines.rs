@@ -16,7 +16,27 @@ pub(super) struct Advice {
 }
 
 pub(super) fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl Into<String>>) -> Advice {
-    Advice { is: is.to_owned(), help: help.to_owned(), lines: lines.into_iter().map(Into::into).collect() }
+    let lines = lines.into_iter().map(Into::into).collect();
+    Advice { is: is.to_owned(), help: help.to_owned(), lines: chained(lines) }
+}
+
+/// Lines for a shell, each command of which runs only if the one before it succeeds. Lines that do
+/// not end with a compilation are for Python, and stay.
+fn chained(mut lines: Vec<String>) -> Vec<String> {
+    let Some((compile, before)) = lines.split_last_mut() else { return lines };
+    if !compile.starts_with("cellc ") {
+        return lines;
+    }
+    let mut is_python = false;
+    for line in before {
+        if is_python {
+            is_python = line != "END";
+        } else if !line.starts_with("cellc ") {
+            is_python = line.ends_with("<<'END'");
+            line.push_str(" &&");
+        }
+    }
+    lines
 }
 
 /// The file in lines about a model that came through a pipe.

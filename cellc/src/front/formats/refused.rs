@@ -98,8 +98,8 @@ const KERAS_STEPS: &str =
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
-/// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have a batch of 1,
-/// and 100 in place of open sizes: Keras traces some recurrent layers with one step where the number
+/// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have the model's
+/// batch (a stateful model fixes it) or 1, and 100 in place of open sizes: Keras traces some recurrent layers with one step where the number
 /// of steps is open. A model with several inputs takes one dictionary of them.
 const BY_KERAS: &[&str] = &[
     "pip install keras openvino scipy",
@@ -116,7 +116,7 @@ const BY_KERAS: &[&str] = &[
 ];
 
 /// The shapes of a Keras model's inputs without open sizes.
-const KERAS_SHAPES: &str = "shapes = [(1,) + tuple(n or 100 for n in x.shape[1:]) for x in model.inputs]";
+const KERAS_SHAPES: &str = "shapes = [(x.shape[0] or 1, *(n or 100 for n in x.shape[1:])) for x in model.inputs]";
 
 /// A Keras model's inputs by name.
 const KERAS_INPUTS: &str =
@@ -160,21 +160,21 @@ pub static REFUSED: &[Refused] = &[
         name: "TorchScript",
         endings: &[],
         recognised_by: "content",
-        way: "`openvino.convert_model`",
+        way: "`torch.onnx.export`",
         holds: holds!(Content::TorchScript),
         is: "a TorchScript model",
         says: Says::Help(
-            CONVERT,
+            "export it to ONNX, with a tensor of the right shape for each input; to leave the steps of the first \
+             input open, add input_names=[\"x\"], dynamic_axes={\"x\": {1: \"steps\"}}",
             &[
-                "pip install torch openvino",
+                "pip install torch onnx",
                 "python3 - <<'END'",
-                "import torch, openvino",
+                "import torch",
                 "model = torch.jit.load($PY, map_location=\"cpu\").eval()",
-                "x = torch.zeros(1, 1, 1)  # of the shape that the model takes",
-                "model = openvino.convert_model(model, example_input=x, input=list(x.shape))",
-                "openvino.save_model(model, $XML_PY, compress_to_fp16=False)",
+                "inputs = (torch.zeros(1, 16, 1),)  # the shapes that the model takes",
+                "torch.onnx.export(model, inputs, $ONNX_PY, dynamo=False)",
                 "END",
-                "cellc $XML $OUT",
+                "cellc $ONNX $OUT",
             ],
         ),
     },

@@ -173,6 +173,19 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
     }
 }
 
+/// A command of the lines runs only if the one before it succeeds.
+#[cfg(unix)]
+#[test]
+fn a_conversion_that_fails_compiles_nothing() {
+    let files = Files::new();
+    let script = files.said("amp.pt", zip(&["net/data.pkl", "net/constants.pkl"]));
+    let lines: Vec<&str> = script.split("\n\n").nth(1).unwrap().lines().collect();
+    let in_shell = lines.join("\n").replace("pip install", "true").replace("python3", "false").replace("cellc", "echo");
+    let shell = std::process::Command::new("sh").arg("-c").arg(in_shell).output();
+    let output = shell.expect("a shell");
+    assert!(!output.status.success() && output.stdout.is_empty(), "{script}");
+}
+
 /// The lines compile to the file that the user asked for; a model from a pipe is saved first.
 #[test]
 fn lines_lead_to_the_output_that_was_asked_for() {
@@ -314,6 +327,6 @@ fn pytorchs_weights_may_be_json() {
 fn names_are_quoted_for_shell_and_python() {
     let files = Files::new();
     let said = files.said("-it's \"$x\".pt", zip(&["net/data.pkl", "net/constants.pkl"]));
-    assert!(said.contains("cellc './-it'\\''s \"$x\".xml' -o './-it'\\''s \"$x\".rs'"), "{said}");
+    assert!(said.contains("cellc './-it'\\''s \"$x\".onnx' -o './-it'\\''s \"$x\".rs'"), "{said}");
     assert!(said.contains("-it's \\\"$x\\\".pt\", map_location"), "{said}");
 }
