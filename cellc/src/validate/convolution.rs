@@ -6,12 +6,13 @@
 use super::history::{Before, Front};
 use super::shape::{Geometry, signed, strides};
 use super::steps::ShortOf;
+use super::until::Ending;
 use super::{Known, Validation};
 use crate::diagnostic::quoted;
 use crate::model::{
-    Convolution, Convolve, Dense, ElementType, Groups, MOST_PRODUCTS, MatMul, Node, Op, OutputSizes, PadMode, Padding,
-    Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource, Window, counted,
-    shape_text,
+    Convolution, Convolve, Dense, ElementType, Elementwise, Groups, MOST_PRODUCTS, MatMul, Node, Op, OutputSizes,
+    PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource,
+    Window, counted, shape_text,
 };
 use crate::options::WeightFormat;
 
@@ -467,6 +468,37 @@ impl<'a> Validation<'a> {
         let w = self.view(node, &w, geometry)?;
         let w = self.view(node, &w, Geometry::reshaped([&[groups * outer, inner], &kernel[..]].concat()))?;
         self.sums(node, &x, &w, groups, &axes, &kernel)
+    }
+
+    /// A convolution along an axis of which only a call says how many elements there are: zeros take
+    /// the place of the others. `None` where windows do not move element by element along the axis,
+    /// and after an error.
+    pub(super) fn convolution_of_parts(
+        &mut self,
+        node: &'a Node,
+        of: &Convolution,
+        ending: Ending,
+        along: usize,
+    ) -> Option<(Known, Ending)> {
+        let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
+        let (shape, weights) = (self.shape_of(&x), self.shape_of(&w));
+        let spatial = shape.get(2..).filter(|_| !of.transposed && weights.len() >= shape.len())?;
+        let kernel = &weights[weights.len() - spatial.len()..];
+        let axis = *self.axes(node, &of.window, spatial, kernel)?.get(along.checked_sub(2)?)?;
+        if axis.stride != 1 || axis.begin < 0 || axis.end < 0 {
+            return None;
+        }
+        let number = |value: i64| Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64));
+        let more = number(axis.begin + axis.end - (axis.reach() as i64 - 1))?;
+        let count = Known::Source(ending.count, ElementType::I64);
+        let count = self.computed(node, Elementwise::Add, vec![count, more])?;
+        let count = self.computed(node, Elementwise::Maximum, vec![count, number(0)?])?;
+        let zero = self.number_like(&x, 0.0)?;
+        let parts = self.only_parts(node, &x, ending, &zero)?;
+        let whole = self.known[node.inputs[0].0].replace(parts);
+        let y = self.convolved(node, of, None);
+        self.known[node.inputs[0].0] = whole;
+        Some((y?, Ending { count: self.source(&count)?, is_zero: false, ..ending }))
     }
 
     /// A transposed convolution as one of stride 1: zeros between the elements, other pads.

@@ -30,6 +30,26 @@ impl Validation<'_> {
         }
     }
 
+    /// True if a normalisation computes each place along this axis of its first input alone.
+    pub(super) fn normalizes_inside(&self, node: &Node, normalization: Normalization, axis: usize) -> bool {
+        let Some(x) = self.input(node, 0) else { return false };
+        let rank = self.shape_of(&x).len() as i64;
+        match normalization {
+            Normalization::Batch { .. } => axis != 1,
+            Normalization::Layer { axis: first, .. } => (axis as i64) < if first < 0 { first + rank } else { first },
+            Normalization::Variance { first, .. } if node.inputs.len() < 2 => axis < first,
+            Normalization::Variance { .. } | Normalization::Length { .. } => {
+                let axes = self.input(node, 1);
+                let axes = axes
+                    .as_ref()
+                    .and_then(Known::tensor)
+                    .and_then(|axes| (0..axes.len()).map(|at| axes.get_i64(at)).collect::<Option<Vec<i64>>>());
+                axes.is_some_and(|axes| axes.iter().all(|&own| own.rem_euclid(rank) != axis as i64))
+            }
+            Normalization::Group { .. } => axis == 0,
+        }
+    }
+
     /// Refuses integers, and an `eps` that is no number.
     fn floats(&mut self, node: &Node, normalization: Normalization, inputs: &[Known]) -> Option<()> {
         use Normalization as N;

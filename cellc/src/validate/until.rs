@@ -396,6 +396,22 @@ impl<'a> Validation<'a> {
                 self.hands_on = Some(Ending { is_zero: false, ..ending });
                 false
             }
+            Op::Convolution(ref of) if open.len() == 1 && open[0].0 == 0 => {
+                let errors = self.diagnostics.0.len();
+                match self.convolution_of_parts(node, of, ending, axis) {
+                    Some((y, ending)) => {
+                        self.hands_on = Some(ending);
+                        self.set(node, 0, y);
+                    }
+                    None if self.diagnostics.0.len() == errors => self.read_as_all(node, ending),
+                    None => {}
+                }
+                true
+            }
+            Op::Normalize(normalization) if open.len() == 1 && self.normalizes_inside(node, normalization, axis) => {
+                self.hands_on = Some(Ending { is_zero: false, ..ending });
+                false
+            }
             Op::MatMul { transpose_a, transpose_b } => {
                 let transposed = [transpose_a, transpose_b];
                 self.product_with_parts(node, &open, transposed)
@@ -449,7 +465,7 @@ impl<'a> Validation<'a> {
             }
         };
         let valid = "an output of the model, operations element by element, reductions, Softmax, products of matrices, \
-                     indices of Gather, Unsqueeze, Squeeze, Transpose";
+                     convolutions of stride 1, normalisation of each element alone, indices of Gather, Unsqueeze, Squeeze, Transpose";
         self.error(node, &node.origin, found, valid, help);
     }
 

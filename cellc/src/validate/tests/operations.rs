@@ -1,7 +1,7 @@
 //! What operations give, at run time and folded: the same, and what NumPy gives.
 
 use super::*;
-use crate::model::{BroadcastMode, NoAxes, Padding, Pool, PoolKind, Reduction, Rounding, Window};
+use crate::model::{BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, Window};
 
 /// 0, 1, 2 ... of a shape.
 pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
@@ -805,4 +805,61 @@ fn rolled_elements_and_ones_on_a_diagonal() {
     gives(&[2, 3], plus_eye(0), (&[2, 3], &[1.0, 1.0, 2.0, 3.0, 5.0, 5.0]));
     gives(&[2, 3], plus_eye(2), (&[2, 3], &[0.0, 1.0, 3.0, 3.0, 4.0, 5.0]));
     gives(&[2, 3], plus_eye(-9), (&[2, 3], &counting(&[2, 3])));
+}
+
+/// The first `n` of five steps of x, `[1, 2, 5]`, and what follows them.
+fn cut_at(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 2, 5]);
+    let n = graph.input_of("n", &[1], ElementType::I64);
+    let [start, step, axis] = [0, 1, 2].map(|number| graph.ints(&[number]));
+    let cut = graph.op(Op::Slice, &[x, start, n, step, axis]);
+    let y = follows(&mut graph, cut);
+    graph.result("y", y);
+    graph
+}
+
+/// Convolutions and normalisations of the steps that a call counts, here three of five.
+#[test]
+fn convolutions_and_normalisations_follow_a_slice_up_to_a_computed_stop() {
+    let x = [1.0, 2.0, 3.0, 40.0, 50.0, -1.0, 1.0, 2.0, 60.0, 70.0];
+    let convolution = |graph: &mut Graph, x: ValueId, pads: [i64; 2], stride: usize| {
+        let weights = graph.floats(&[1, 2, 2], &[1.0, 10.0, 0.5, 0.0]);
+        let Op::Convolution(mut of) = super::hints::valid_convolution() else { unreachable!() };
+        of.window.padding = Padding::Explicit { begin: vec![pads[0]], end: vec![pads[1]] };
+        of.window.strides = vec![stride];
+        graph.op(Op::Convolution(of), &[x, weights])
+    };
+    let convolved = [
+        ([0, 0], vec![1.0 + 20.0 - 0.5, 2.0 + 30.0 + 0.5]),
+        ([1, 0], vec![10.0, 1.0 + 20.0 - 0.5, 2.0 + 30.0 + 0.5]),
+        ([0, 1], vec![1.0 + 20.0 - 0.5, 2.0 + 30.0 + 0.5, 3.0 + 1.0]),
+    ];
+    let inputs = [x.to_vec(), vec![3.0]];
+    for (pads, expected) in convolved {
+        let results = computed(&cut_at(|graph, x| convolution(graph, x, pads, 1)), &inputs);
+        assert_eq!(&results[0].1[..expected.len()], expected, "{pads:?}");
+        assert_eq!(results[1].1, [expected.len() as f64], "{pads:?}");
+    }
+    let batch = cut_at(|graph, x| {
+        let numbers = [[2.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|pair| graph.floats(&[2], &pair));
+        let [scale, shift, mean, variance] = numbers;
+        graph.op(Op::Normalize(Normalization::Batch { eps: 0.0 }), &[x, scale, shift, mean, variance])
+    });
+    let results = computed(&batch, &inputs);
+    assert_eq!((&results[0].1[..3], &results[1].1[..]), (&[1.0, 3.0, 5.0][..], &[3.0][..]));
+    let refused = [
+        ("windows that move two steps", cut_at(|graph, x| convolution(graph, x, [0, 0], 2))),
+        (
+            "a mean over the steps",
+            cut_at(|graph, x| {
+                let layer = Normalization::Layer { axis: -1, eps: 0.0, root_mean_square: false };
+                graph.op(Op::Normalize(layer), &[x])
+            }),
+        ),
+    ];
+    for (name, graph) in refused {
+        let said = validate(&graph.0, &Options::default()).expect_err(name).to_string();
+        assert!(said.contains("a Slice is read whose stop is computed") && said.contains("mask those"), "{said}");
+    }
 }
