@@ -170,7 +170,7 @@ impl Compilation {
     }
 
     fn contents(&self) -> emit::Contents<'_> {
-        let values = Values::of(self.options.language);
+        let values = Values::of(self.options.language, &self.plan.isas);
         assert_eq!(self.plan.values, values, "emit: the plan is for another language");
         emit::Contents {
             options: &self.options,

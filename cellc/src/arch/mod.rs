@@ -853,6 +853,13 @@ impl Arch {
         self.c_tuning.contains(&x86::C_TUNING)
     }
 
+    /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of registers.
+    pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
+        let chosen =
+            |text: &&'static str| if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text };
+        self.c_tuning.iter().map(chosen).collect()
+    }
+
     /// The target for networks that fill no vector.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)

@@ -7,6 +7,7 @@ pub(crate) mod elements;
 #[cfg(feature = "builder")]
 mod files;
 pub mod names;
+mod products;
 mod reserved;
 mod rows;
 mod rust;

@@ -321,6 +321,10 @@ pub(super) trait Dialect {
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
+    /// True if a loop over column groups of a panel has no windows: blocks say the pass that they are read in.
+    fn has_passes(&self) -> bool {
+        false
+    }
     /// Begins a loop over column groups of a panel.
     fn begin_passes(&mut self, _pass: &Pass) {
         unreachable!("emit: this dialect walks over passes by windows")
@@ -336,6 +340,10 @@ pub(super) trait Dialect {
     /// Before a loop: the unroll factor for the compiler.
     fn unrolled_by(&mut self, _turns: usize) {
         unreachable!("emit: this dialect unrolls loops")
+    }
+    /// True if loops of sums that stay as they are say so: an unroll factor of 1.
+    fn says_unrolled_by_one(&self) -> bool {
+        false
     }
     /// At the start of a loop of sums: a window to read.
     fn row(&mut self, _window: &Block) {}
@@ -817,7 +825,7 @@ impl Traversal<'_> {
                         dialect.read_otherwise(self.base(to.base));
                     }
                 }
-                Stmt::For { count, walks, body, .. } if self.is_pass(walks) => {
+                Stmt::For { count, walks, body, .. } if dialect.has_passes() && self.is_pass(walks) => {
                     self.passes(*count, walks, body, dialect)
                 }
                 Stmt::For { count, turn, backwards, walks, body } => {
@@ -843,9 +851,10 @@ impl Traversal<'_> {
                         })
                         .collect();
                     let first = walks.first().map(|walk| walk.window);
-                    if let Some((_, turns)) = self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window))
-                    {
-                        dialect.unrolled_by(*turns);
+                    match self.kernel.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
+                        Some((_, turns)) => dialect.unrolled_by(*turns),
+                        None if has_sums && dialect.says_unrolled_by_one() => dialect.unrolled_by(1),
+                        None => {}
                     }
                     let name = |var: &Option<Var>| var.map(|var| &*self.names[var.0]);
                     dialect.begin_for(*count, name(turn), name(backwards), &walking);

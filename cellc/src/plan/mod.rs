@@ -715,15 +715,19 @@ pub enum Values {
     Registers,
     /// All columns of a pass, which generated C holds in a struct.
     Joined,
-    /// All columns of a pass: generated Rust has types that join registers, and passes of equal size are a loop.
+    /// All columns of a pass, and passes of equal size are a loop.
     Passes,
 }
 
 impl Values {
-    /// The registers per value in a language.
-    pub fn of(language: Language) -> Self {
+    /// The registers per value in a language. C has loops over passes where several bodies of vectors share the text of their kernels,
+    /// unless another instruction set runs in one of these bodies.
+    pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
+        let with_vectors: Vec<_> = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).collect();
+        let is_alone = |isa: &&Isa| isa.body_of.is_none();
         match language {
             Language::Rust => Self::Passes,
+            Language::C if with_vectors.len() > 1 && with_vectors.iter().all(is_alone) => Self::Passes,
             Language::C => Self::Joined,
         }
     }
@@ -885,7 +889,7 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    let values = Values::of(options.language);
+    let values = Values::of(options.language, &isas);
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
@@ -958,7 +962,7 @@ fn plan_product(
     let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
     let loads_apart = options.unroll == Unroll::Auto && is_loaded && is_near;
-    let values = Values::of(options.language);
+    let values = Values::of(options.language, isas);
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;

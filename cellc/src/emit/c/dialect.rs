@@ -8,9 +8,9 @@ use super::super::traversal::{
     decimal, function_name,
 };
 use super::across::Across;
-use super::block_comment;
 use super::joined::Joined;
 use super::vectors::{self, VectorFunction, fill, spaced};
+use super::{block_comment, once};
 use crate::arch::{ByLane, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
@@ -94,8 +94,22 @@ pub(super) struct C<'a> {
     within: (Vec<usize>, usize),
     /// The loop of the kernel to which each function is copied.
     copied_to: BTreeMap<(String, usize), usize>,
+    /// The kernel that is being written.
+    kernel: String,
     /// The parameters of the function that is being written.
     params: Vec<String>,
+    /// Whether other bodies of the file may have the same text: every value of several lanes then has a type of the body's own.
+    pub(super) shares: bool,
+    /// The kernels and functions that are written.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A kernel, or a function on so many lanes.
+pub(super) struct Piece {
+    pub(super) name: String,
+    /// 0 for a kernel.
+    pub(super) lanes: usize,
+    pub(super) text: String,
 }
 
 /// Functions and types that the kernels of a body use and that the file declares first.
@@ -153,7 +167,10 @@ impl<'a> C<'a> {
             rows: false,
             within: Default::default(),
             copied_to: BTreeMap::new(),
+            kernel: String::new(),
             params: Vec::new(),
+            shares: false,
+            pieces: Vec::new(),
         }
     }
 
@@ -161,8 +178,40 @@ impl<'a> C<'a> {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
+    /// The attribute of a function, followed by a space. A text that is shared has a macro in its place.
+    pub(super) fn attribute(&self) -> String {
+        if self.shares { once::target(self.prefix) + " " } else { spaced(self.prefix, self.isa) }
+    }
+
+    /// Ends a kernel or a function.
+    fn end_piece(&mut self, name: &str, lanes: usize) {
+        let text = std::mem::take(&mut self.out);
+        self.pieces.push(Piece { name: name.to_owned(), lanes, text });
+    }
+
+    /// All kernels and functions.
+    pub(super) fn text(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// Whether a value has a type of the body's own, on which functions are operations.
+    pub(super) fn is_named(&self, lanes: usize) -> bool {
+        self.is_joined(lanes) || self.shares && lanes > 1
+    }
+
+    /// Whether an activation is being written.
+    fn is_in_function(&self) -> bool {
+        self.lanes > 0
+    }
+
+    /// Whether functions spell an operation in activations, too.
+    fn is_of_registers(operation: LaneOp) -> bool {
+        use LaneOp as O;
+        matches!(operation, O::MulAdd | O::Max | O::Min | O::MaxMagnitude | O::SelectLess | O::FromSigned | O::Flush)
+    }
+
     pub(super) fn ty(&mut self, ty: Type) -> String {
-        if self.is_joined(ty.lanes) {
+        if self.is_named(ty.lanes) {
             return self.joined_type(ty);
         }
         self.name("type", ty.lanes);
@@ -279,7 +328,8 @@ impl<'a> C<'a> {
         if ty.lanes == 1 || text.kind != TextKind::Number {
             return text;
         }
-        if self.is_joined(ty.lanes) {
+        let is_of_function = self.is_in_function() && ty.scalar == Scalar::U32;
+        if self.is_joined(ty.lanes) || self.is_named(ty.lanes) && !is_of_function {
             return self.joined_number(ty, &text.text);
         }
         match ty.scalar {
@@ -335,7 +385,8 @@ impl Dialect for C<'_> {
         let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll;
         let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
-        let head = format!("{linkage} {}void {prefix}_{name}_{}(", spaced(prefix, isa), isa.name);
+        let head = format!("{linkage} {}void {prefix}_{name}_{}(", self.attribute(), isa.name);
+        self.kernel = name.to_owned();
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
         self.of_one = Default::default();
         self.copied_to.clear();
@@ -349,6 +400,8 @@ impl Dialect for C<'_> {
 
     fn end_kernel(&mut self) {
         self.out.push_str("}\n");
+        let name = std::mem::take(&mut self.kernel);
+        self.end_piece(&name, 0);
     }
 
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
@@ -362,7 +415,7 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
-        let (prefix, attribute) = (self.prefix, spaced(self.prefix, self.isa));
+        let (prefix, attribute) = (self.prefix, self.attribute());
         // what is called for several values is copied to where it is called for one
         let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
@@ -376,7 +429,7 @@ impl Dialect for C<'_> {
         self.line(&format!("return {result};"));
         self.out.push_str("}\n");
         if self.needs.called_each.contains(&(name.to_string(), lanes)) {
-            let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
+            let (ty, attribute) = (self.ty(Type::f32(lanes)), self.attribute());
             let (upper, full) = (self.prefix.to_ascii_uppercase(), self.full(name, lanes));
             let comment = "The same of each of so many values, for which constants are loaded once.";
             self.out.push_str(&format!(
@@ -386,7 +439,7 @@ impl Dialect for C<'_> {
             ));
         }
         if self.needs.outlined.contains(&(name.to_string(), lanes)) {
-            let (ty, attribute) = (self.ty(Type::f32(lanes)), spaced(self.prefix, self.isa));
+            let (ty, attribute) = (self.ty(Type::f32(lanes)), self.attribute());
             let upper = self.prefix.to_ascii_uppercase();
             let copied = self.full(name, lanes);
             let called = self.full(&outlined(name), lanes);
@@ -395,10 +448,11 @@ impl Dialect for C<'_> {
             let head = format!("{upper}_OUTLINED {attribute}{ty} {called}({})", params.join(", "));
             self.out.push_str(&format!("\n{head} {{\n    return {copied}({names});\n}}\n"));
         }
+        self.end_piece(name, lanes);
     }
 
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
-        if self.is_joined(lanes) {
+        if self.is_named(lanes) {
             return self.joined_load(from, offset, lanes);
         }
         let place = || vec![Text::compound(plus(&from.name, offset))];
@@ -420,7 +474,7 @@ impl Dialect for C<'_> {
         if lanes == 1 {
             return element;
         }
-        if self.is_joined(lanes) {
+        if self.is_named(lanes) {
             return self.joined_number(Type::f32(lanes), &element.text);
         }
         if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
@@ -459,8 +513,18 @@ impl Dialect for C<'_> {
         if let Some(text) = self.by_integers(operation, lanes, &args) {
             return text;
         }
-        if self.is_joined(lanes) {
+        let is_of_kernel = self.is_named(lanes) && context == Context::Kernel && !operation.is_dot();
+        if self.is_joined(lanes) || is_of_kernel {
             return self.joined_operation(operation, ty, args);
+        }
+        if self.is_named(lanes) && Self::is_of_registers(operation) {
+            return self.register_operation(operation, ty, args);
+        }
+        if operation == LaneOp::MulAdd && !self.fuses {
+            let [a, b, c] =
+                <[Text; 3]>::try_from(args).unwrap_or_else(|_| panic!("emit: mul_add takes three operands"));
+            let product = self.operation(LaneOp::Mul, ty, vec![a, b], context);
+            return self.operation(LaneOp::Add, ty, vec![product, c], context);
         }
         let mut args = args;
         match (operation.sign(), operation) {
@@ -591,12 +655,16 @@ impl Dialect for C<'_> {
     }
 
     fn add_row(&mut self, row: &RowText<'_>) -> bool {
-        self.is_joined(row.row.lanes) && self.joined_row(row)
+        self.is_named(row.row.lanes) && self.joined_row(row)
     }
 
     fn unrolled_by(&mut self, turns: usize) {
         let upper = self.prefix.to_ascii_uppercase();
         self.line(&format!("{upper}_UNROLL({turns})"));
+    }
+
+    fn says_unrolled_by_one(&self) -> bool {
+        self.shares
     }
 
     fn row(&mut self, window: &Block) {
@@ -641,7 +709,7 @@ impl Dialect for C<'_> {
             return;
         }
         let place = plus(&to.name, offset);
-        if self.is_joined(lanes) {
+        if self.is_named(lanes) {
             let call = self.joined_store(&place, lanes, &value);
             return self.line(&call);
         }

@@ -14,6 +14,8 @@ pub(super) struct Joined {
     pub(super) lanes: BTreeSet<usize>,
     /// By name.
     pub(super) operations: BTreeMap<String, Operation>,
+    /// Operations on registers in activations, by name.
+    pub(super) registers: BTreeMap<String, Operation>,
     /// Functions of a body that add rows of weights: names and texts.
     pub(super) functions: BTreeMap<String, String>,
 }
@@ -102,7 +104,9 @@ pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) 
 impl Joined {
     /// Takes in what another body needs of the file's macro.
     pub(super) fn extend(&mut self, other: &Self) {
-        self.operations.extend(other.operations.iter().map(|(name, operation)| (name.clone(), operation.clone())));
+        let cloned = |(name, operation): (&String, &Operation)| (name.clone(), operation.clone());
+        self.operations.extend(other.operations.iter().map(cloned));
+        self.registers.extend(other.registers.iter().map(cloned));
     }
 
     /// Whether a body has values of several registers.
@@ -111,7 +115,12 @@ impl Joined {
     }
 
     pub(super) fn has_bits(&self) -> bool {
-        self.operations.values().any(Operation::has_bits)
+        !self.registers.is_empty() || self.operations.values().any(Operation::has_bits)
+    }
+
+    /// The operations that activations alone need, on registers.
+    pub(super) fn only_of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
+        self.registers.iter().filter(|(name, _)| !self.operations.contains_key(*name))
     }
 
     /// The operations that are spelled for registers: activations are functions of their own, and rows are added by other operations.
@@ -142,6 +151,7 @@ impl Joined {
         });
         lines.extend(rows.flatten());
         let operations = lines.join(&format!("{end}\n"));
+        let registers = self.of_activations(prefix);
         let mut lines = vec![format!("#define {upper}_JOINED(T, A, LANES_OF_A, B, TARGET)")];
         for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] } {
             let of = |ty| spelled(prefix, *scalar, ty, "##");
@@ -157,9 +167,26 @@ impl Joined {
         lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
         let joined = lines.join(&format!("{end}\n"));
         format!(
-            "\n/* The operations on values of type T, each as an expression of operands (x, y, z, w), a number or a place. */\n{operations}\n\
+            "\n/* The operations on values of type T, each as an expression of operands (x, y, z, w), a number or a place. */\n{operations}\n{registers}\
              \n/* The type T: a value of type A and one of type B side by side. Operations compute both parts. */\n{joined}\n"
         )
+    }
+}
+
+impl Joined {
+    /// The macro that declares those operations on registers that activations alone need.
+    fn of_activations(&self, prefix: &str) -> String {
+        let names: Vec<_> = self.only_of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        let parameters = [vec!["T".to_owned(), "TARGET".to_owned()], names].concat();
+        let head = flowing(&format!("#define {}_OF_REGISTERS", prefix.to_ascii_uppercase()), &parameters, "", " \\");
+        let functions = self.only_of_registers().flat_map(|(name, operation)| {
+            function(prefix, name, operation, &format!("return {}", name.to_ascii_uppercase()))
+        });
+        let lines: Vec<_> = [head].into_iter().chain(functions).collect();
+        format!("\n/* The operations that activations need besides. */\n{}\n", lines.join(" \\\n"))
     }
 }
 

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::super::traversal::{Block, Shared, Taken};
-use super::dialect::{C, DEEPEST, Needs, counter, ending, of_each, outlined, plus};
+use super::dialect::{C, DEEPEST, Piece, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
+use super::once::{Once, Pieces};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded};
@@ -13,31 +14,105 @@ use crate::arch::Isa;
 use crate::emit::Spelled;
 use crate::emit::calls::{Location, Uses};
 use crate::emit::elements::spelling;
+use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::{List, Word, listed, part, when};
-use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
+use crate::kernel::{Body, BodyRef, BufferId, Element, Kernel, Role};
 use crate::options::Language;
 
 /// What else the text of a body takes for granted.
 const TAKEN: &[&str] =
     &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
 
-/// The bodies of all instruction sets, and the macro for their types; collects what they need declared.
-pub(super) fn bodies(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>) -> String {
+/// The bodies of all instruction sets, and the macros for their types; collects what they need declared. With them the texts that bodies share, if they do.
+pub(super) fn bodies(file: &CFile<'_>, shares: bool, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Once) {
     let mut joined = Joined::default();
-    let all: Vec<_> = file.bodies().collect();
-    let kernels: Vec<_> = all.iter().map(|spelled| kernels(file, spelled, used)).collect();
-    kernels.iter().for_each(|(_, needs)| joined.extend(&needs.joined));
+    let mut all: Vec<_> = file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
+    all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
+    for texts in &mut all {
+        texts.write_functions(&joined);
+    }
+    all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
+    let once = Once::of(file.prefix(), all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces));
     let mut out = joined.declaration(file.prefix());
-    for (spelled, (kernels, needs)) in all.iter().zip(kernels) {
-        let text = body(file, spelled, (&kernels, needs), &joined, used);
+    for texts in all {
+        let isa = texts.spelled.isa;
+        let text = texts.body(file, &joined, &once);
         out.push('\n');
-        guarded(&mut out, file.condition(spelled.isa).as_deref(), &text);
+        guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
     if !file.is_baked() {
         packing(file, used, &mut out);
     }
-    out
+    (out, once)
+}
+
+/// What a body is made of.
+struct Texts<'f> {
+    spelled: Spelled<'f>,
+    shared: Shared,
+    body: Body,
+    /// After its kernels and functions are written.
+    dialect: C<'f>,
+    kernels: Vec<Piece>,
+    functions: Vec<Piece>,
+}
+
+impl<'f> Texts<'f> {
+    /// The kernels, and what they need before them.
+    fn new(
+        file: &'f CFile<'_>,
+        spelled: Spelled<'f>,
+        shares: bool,
+        used: &'f RefCell<BTreeSet<VectorFunction>>,
+    ) -> Self {
+        let mut dialect = dialect(file, &spelled, used);
+        dialect.shares = shares && spelled.isa.lanes > 1;
+        // bodies that round products then have the same text
+        let body = match dialect.shares && !dialect.fuses {
+            true => products::added(spelled.body.body.clone()),
+            false => spelled.body.body.clone(),
+        };
+        let shared = shared(file, spelled.isa, spelled.body);
+        shared.all_kernels(BodyRef { body: &body, ..spelled.body }, &mut dialect);
+        let kernels = std::mem::take(&mut dialect.pieces);
+        Self { spelled, shared, body, dialect, kernels, functions: Vec::new() }
+    }
+
+    /// The functions that kernels call, and those that operations of the file's macros call.
+    fn write_functions(&mut self, joined: &Joined) {
+        if self.dialect.needs.joined.has_types() {
+            self.dialect.joined_types(joined);
+        }
+        self.shared.all_functions(BodyRef { body: &self.body, ..self.spelled.body }, &mut self.dialect);
+        self.functions = std::mem::take(&mut self.dialect.pieces);
+    }
+
+    /// The texts that other bodies may share.
+    fn pieces(&self) -> Pieces<'_> {
+        Pieces { isa: self.spelled.isa, kernels: &self.kernels, functions: &self.functions }
+    }
+
+    /// The body.
+    fn body(mut self, file: &CFile<'_>, joined: &Joined, once: &Once) -> String {
+        let Spelled { isa, fused_by, body } = self.spelled;
+        let profile = if self.dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
+        let [registers, types] = match self.dialect.needs.joined.has_types() {
+            true => self.dialect.joined_types(joined),
+            false => Default::default(),
+        };
+        let fusing: Vec<_> = file.fusing(isa).map(|other| other.name).collect();
+        let fused = if fusing.is_empty() { String::new() } else { format!(", fused for {}", fusing.join(", ")) };
+        let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
+        let title = format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
+        let functions = once.functions(isa, &self.functions);
+        let kernels = once.kernels(isa, &self.kernels);
+        // activations that are shared are spelled by operations on registers
+        let declared = if self.dialect.shares { [registers, functions] } else { [functions, registers] };
+        let mut out = [&title, &*declared.concat(), &types, &kernels].concat();
+        run(file, isa, body, &self.shared, &mut out);
+        out
+    }
 }
 
 /// The names of a body.
@@ -54,7 +129,7 @@ fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut
     let shared = shared(file, isa, body);
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
     shared.all_kernels(body, &mut dialect);
-    out.push_str(&dialect.out);
+    out.push_str(&dialect.text());
     let calls = pairs(file, isa, body, &shared, out);
     let len = file.packed.run_time_len;
     let zeroed = file.zeroed("packed->values", (&len.to_string(), len));
@@ -85,37 +160,6 @@ fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTr
     dialect.is_alone = file.bodies().count() == 1;
     dialect.rows = !file.options.arch.c_rows.is_empty() && isa == file.options.arch.baseline;
     dialect
-}
-
-/// The kernels of a body, and what they need before them.
-fn kernels(file: &CFile<'_>, spelled: &Spelled<'_>, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Needs) {
-    let mut dialect = dialect(file, spelled, used);
-    shared(file, spelled.isa, spelled.body).all_kernels(spelled.body, &mut dialect);
-    (dialect.out, dialect.needs)
-}
-
-/// A body around its kernels.
-fn body(
-    file: &CFile<'_>,
-    spelled: &Spelled<'_>,
-    (kernels, needs): (&str, Needs),
-    joined: &Joined,
-    used: &RefCell<BTreeSet<VectorFunction>>,
-) -> String {
-    let Spelled { isa, fused_by, body } = *spelled;
-    let mut dialect = dialect(file, spelled, used);
-    dialect.needs = needs;
-    let profile = if dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
-    let types = if dialect.needs.joined.has_types() { dialect.joined_types(joined) } else { String::new() };
-    let shared = shared(file, isa, body);
-    shared.all_functions(body, &mut dialect);
-    let fusing: Vec<_> = file.fusing(isa).map(|other| other.name).collect();
-    let fused = if fusing.is_empty() { String::new() } else { format!(", fused for {}", fusing.join(", ")) };
-    let (name, lanes, s) = (isa.name, isa.lanes, if isa.lanes == 1 { "" } else { "s" });
-    let title = format!("/* ---- {name}: {lanes} lane{s}, {profile} multiply-add{fused} ---- */\n");
-    let mut out = [&title, &*dialect.out, &types, kernels].concat();
-    run(file, isa, body, &shared, &mut out);
-    out
 }
 
 /// Names that the program's own must not hide.

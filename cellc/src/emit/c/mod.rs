@@ -10,6 +10,7 @@ mod dialect;
 mod interface;
 mod joined;
 mod kernels;
+mod once;
 mod pool;
 mod values;
 mod vectors;
@@ -17,6 +18,7 @@ mod weights;
 mod wrap;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Deref;
 
@@ -26,7 +28,10 @@ use super::Contents;
 use super::names::Field;
 use super::text::{listed, single_spaced, when};
 use crate::arch::{Condition, Isa};
+use crate::options::Language;
+use crate::plan::Values;
 pub(crate) use interface::FILE as INTERFACE;
+use once::Once;
 use vectors::VectorFunction;
 
 /// Where the compiler is gcc, and no other that says so of itself.
@@ -52,11 +57,9 @@ impl<'a> Deref for CFile<'a> {
 impl CFile<'_> {
     /// The source file.
     pub(super) fn source(&self) -> String {
-        let used = RefCell::default();
-        let mut code = wrap::lines(&kernels::bodies(self, &used));
-        api::source(&mut code, self);
-        let code = single_spaced(&code);
-        let mut used = used.into_inner();
+        let apart = self.code(false);
+        let shared = self.can_share().then(|| self.code(true)).filter(|code| code.lines() < apart.lines());
+        let Code { once, shared, code, mut used } = shared.unwrap_or(apart);
         for name in ["copy_floats", "zero_floats"] {
             let function = VectorFunction::new(name, 1, None);
             let call = format!("{}(", function.name(self.prefix()));
@@ -75,7 +78,9 @@ impl CFile<'_> {
             "#if {}_H_HASH != {hash}\n#error \"the header belongs to another version of this file: generate both again\"\n#endif\n",
             self.upper()
         ));
-        out.push_str(&single_spaced(&self.preamble(&code)));
+        out.push_str(&shared);
+        out.push_str(&single_spaced(&self.preamble(&format!("{shared}{code}"), !shared.is_empty())));
+        out.push_str(&once.own_name(self.stem));
         vectors::write(&mut out, self, &used);
         weights::declare(&mut out, self);
         if self.interface.pool {
@@ -84,7 +89,18 @@ impl CFile<'_> {
         out.push_str(&code);
         weights::define(&mut out, self);
         out.push_str(&format!("\n#if {C_IS_GCC}\n#pragma GCC pop_options\n#endif\n#endif\n"));
+        out.push_str(once.end());
         out
+    }
+
+    /// The code with texts that several bodies share, or with a text of each body.
+    fn code(&self, shares: bool) -> Code {
+        let used = RefCell::default();
+        let (bodies, once) = kernels::bodies(self, shares, &used);
+        let mut code = wrap::lines(&bodies);
+        api::source(&mut code, self);
+        let shared = single_spaced(&wrap::lines(&once.text(self.stem)));
+        Code { once, shared, code: single_spaced(&code), used: used.into_inner() }
     }
 
     /// The header.
@@ -103,6 +119,12 @@ impl CFile<'_> {
         let (before, after) = out.split_once(&included).expect("emit: a header has an include guard");
         let compared = format!("#define {}_H_HASH {hash} /* which the source compares */\n", self.upper());
         (format!("{before}{included}{compared}{after}"), hash)
+    }
+
+    /// Whether bodies may share texts: the file includes itself for each of them.
+    fn can_share(&self) -> bool {
+        let values = Values::of(Language::C, self.isas);
+        self.extensions() && is_includable(self.stem) && values == Values::Passes
     }
 
     /// Whether it is written with what gcc and clang add to the language.
@@ -147,7 +169,7 @@ impl CFile<'_> {
     }
 
     /// What stands before all code: what a compiler must be and do, headers, attributes.
-    fn preamble(&self, code: &str) -> String {
+    fn preamble(&self, code: &str, shares: bool) -> String {
         let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
         let (baseline_refused, baseline_help) = arch.c_baseline_refused;
@@ -184,7 +206,7 @@ impl CFile<'_> {
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
             ("FLOAT_FLAGS", arch.c_float_flags.to_owned()),
-            ("TUNING\n", arch.c_tuning.concat()),
+            ("TUNING\n", arch.c_tuning_lines(shares)),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
             ("ADDS_OFFSETS", arch.c_rows.to_owned()),
@@ -192,6 +214,22 @@ impl CFile<'_> {
             ("UPPER", self.upper()),
         ];
         listed(include_str!("text/preamble.c"), &[lists.to_vec(), self.contents.lists(self)].concat(), &words)
+    }
+}
+
+/// The code of a file.
+struct Code {
+    once: Once,
+    /// What the file includes.
+    shared: String,
+    code: String,
+    /// What it needs declared.
+    used: BTreeSet<VectorFunction>,
+}
+
+impl Code {
+    fn lines(&self) -> usize {
+        self.shared.lines().count() + self.code.lines().count()
     }
 }
 

@@ -77,10 +77,22 @@ impl C<'_> {
         };
         let (_, operand, _) = Operation::Lanes(operation).signature();
         let name = self.joined(&kind, ty.lanes, Operation::Lanes(operation));
-        self.needs.is_fused |= operation == LaneOp::MulAdd;
+        self.needs.is_fused |= operation == LaneOp::MulAdd && self.fuses;
         let operand = Type { scalar: operand, ..ty };
         let args: Vec<_> = args.into_iter().map(|arg| self.value(arg, operand).text).collect();
         Text::atom(format!("{name}({})", args.join(", ")))
+    }
+
+    /// An operation on a register in an activation.
+    pub(super) fn register_operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>) -> Text {
+        let (_, operand, _) = Operation::Lanes(operation).signature();
+        let name = function_name(operation);
+        self.needs.joined.lanes.insert(ty.lanes);
+        self.needs.joined.registers.insert(name.to_owned(), Operation::Lanes(operation));
+        self.needs.is_fused |= operation == LaneOp::MulAdd && self.fuses;
+        let operand = Type { scalar: operand, ..ty };
+        let args: Vec<_> = args.into_iter().map(|arg| self.value(arg, operand).text).collect();
+        Text::atom(format!("{}_{name}_{}({})", self.prefix, self.ending(ty.lanes), args.join(", ")))
     }
 
     pub(super) fn joined_call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
@@ -120,7 +132,7 @@ impl C<'_> {
         if element.element != Element::F32 || row.is_loaded_first && !is_together {
             return false;
         }
-        self.needs.is_fused |= row.is_fused;
+        self.needs.is_fused |= row.is_fused && self.fuses;
         let of = if weights.element == Element::F32 { String::new() } else { format!("{}_", weights.element) };
         let kind = format!("add_{}row_of_{of}{count}", if is_together { "loaded_" } else { "" });
         let name = match is_together {
@@ -178,8 +190,16 @@ impl C<'_> {
         std::mem::replace(&mut self.out, out)
     }
 
-    /// Declares the types of this body, and what the file's macro takes for granted of their parts.
-    pub(super) fn joined_types(&mut self, file: &Joined) -> String {
+    /// Declares the types of this body, and what the file's macro takes for granted of their parts: those of one register, and those of several.
+    pub(super) fn joined_types(&mut self, file: &Joined) -> [String; 2] {
+        // spelled by what the instruction set has
+        let shares = std::mem::replace(&mut self.shares, false);
+        let types = self.spelled_types(file);
+        self.shares = shares;
+        types
+    }
+
+    fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
         // parts before what they are parts of
         let mut all = BTreeSet::new();
         let mut rest: Vec<_> = self.needs.joined.lanes.iter().copied().collect();
@@ -189,7 +209,7 @@ impl C<'_> {
                 rest.extend([a, b]);
             }
         }
-        let mut out = String::new();
+        let [mut out, mut joined] = [String::new(), String::new()];
         let prefix = self.prefix;
         let attribute = spaced(prefix, self.isa);
         let upper = prefix.to_ascii_uppercase();
@@ -199,7 +219,7 @@ impl C<'_> {
                 let (a, b) = halves(&self.registers_that_hold(lanes));
                 let target = attribute.trim_end();
                 let (first, second) = (self.ending(a), self.ending(b));
-                let _ = writeln!(out, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
+                let _ = writeln!(joined, "{upper}_JOINED({ending}, {first}, {a}, {second}, {target})");
                 continue;
             }
             let number = self.ty(Type::f32(lanes));
@@ -209,11 +229,17 @@ impl C<'_> {
                 let _ = writeln!(out, "typedef {bits} {};", spelled(prefix, Scalar::U32, &ending, ""));
             }
             let values: Vec<_> = file.operations.values().filter_map(|one| self.of_register(one, lanes)).collect();
-            let values = [vec![ending, attribute.trim_end().to_owned()], values].concat();
-            let _ = writeln!(out, "{}", flowing(&format!("{upper}_OPERATIONS"), &values, "", ""));
+            let head = [ending, attribute.trim_end().to_owned()];
+            let _ =
+                writeln!(out, "{}", flowing(&format!("{upper}_OPERATIONS"), &[&head[..], &values].concat(), "", ""));
+            let values: Vec<_> = file.only_of_registers().filter_map(|(_, one)| self.of_register(one, lanes)).collect();
+            if lanes > 1 && !values.is_empty() {
+                let values = [&head[..], &values].concat();
+                let _ = writeln!(out, "{}", flowing(&format!("{upper}_OF_REGISTERS"), &values, "", ""));
+            }
         }
-        out.extend(self.needs.joined.functions.values().map(String::as_str));
-        out
+        joined.extend(self.needs.joined.functions.values().map(String::as_str));
+        [out, joined]
     }
 
     /// The expression for an operation on one register; none for a call of a function.

@@ -529,6 +529,10 @@ impl Dialect for Rust {
         }
     }
 
+    fn has_passes(&self) -> bool {
+        true
+    }
+
     fn begin_passes(&mut self, pass: &Pass) {
         let Pass { name, width, columns } = pass;
         self.vectors.columns("all");

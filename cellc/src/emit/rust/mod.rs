@@ -10,7 +10,6 @@ mod lanes;
 mod lints;
 mod numbers;
 mod pool;
-mod products;
 mod steps;
 mod surface;
 mod types;
