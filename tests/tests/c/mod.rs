@@ -387,6 +387,27 @@ fn files_do_not_meet() {
     }
 }
 
+/// A file that includes itself compiles from another folder, with other paths in its messages, and under another name.
+#[test]
+fn a_file_that_includes_itself_is_found() {
+    let options = Options { arch: &arch::X86_64, ..Options::default() };
+    let compilation = cases::compiled("gru_cell_params", &options);
+    let folder = folder("itself");
+    fs::create_dir(folder.join("sources")).expect("a folder");
+    cases::write(&folder.join("sources"), &compilation, "net");
+    let source = folder.join("sources/net.c");
+    assert!(fs::read_to_string(&source).expect("written").contains("#include NET_FILE"));
+    let renamed = folder.join("sources/renamed.c");
+    for compiler in compilers() {
+        object(&folder, compiler, "sources/net.c", "net.o", &["-ffile-prefix-map=sources=elsewhere"]);
+        fs::rename(&source, &renamed).expect("renamed");
+        object(&folder, compiler, &renamed.to_string_lossy(), "renamed.o", &[]);
+        let named = "-DNET_FILE=\"renamed.c\"";
+        object(&folder, compiler, "sources/renamed.c", "named.o", &[named]);
+        fs::rename(&renamed, &source).expect("renamed");
+    }
+}
+
 /// Names of a model that mean something to C, to the generated file, or end a comment.
 #[test]
 fn no_name_becomes_code() {

@@ -99,7 +99,7 @@ impl CFile<'_> {
         let (bodies, once) = kernels::bodies(self, shares, &used);
         let mut code = wrap::lines(&bodies);
         api::source(&mut code, self);
-        let shared = single_spaced(&wrap::lines(&once.text(self.stem)));
+        let shared = single_spaced(&wrap::lines(&once.text()));
         Code { once, shared, code: single_spaced(&code), used: used.into_inner() }
     }
 

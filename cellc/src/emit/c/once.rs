@@ -300,7 +300,7 @@ impl Once {
     }
 
     /// What the file includes.
-    pub(super) fn text(&self, stem: &str) -> String {
+    pub(super) fn text(&self) -> String {
         if self.is_empty() {
             return String::new();
         }
@@ -316,8 +316,10 @@ impl Once {
         let functions = part(&self.functions, &self.of_functions, &["PART", "TARGET"]);
         let kernels = part(&self.kernels, &self.of_kernels, &["PART", "TARGET", "NAME"]);
         format!(
-            "\n/* {stem}.c includes itself for each instruction set: these are the activations and kernels that all of them have. Macros stand for\n \
-             * its types of vectors (F0, F1, .. of numbers, U0, U1, .. of their bits), for the functions on these (V0, V1, ..), and for what else differs. */\n\
+            "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the kernels.\n \
+             * Both stand here once. Their macros, which {upper}_FILE is included with, are\n \
+             *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: the function f on such values;\n \
+             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  TARGET: the attribute of all functions. */\n\
              #if defined({upper}_PART) && {upper}_PART == {ACTIVATIONS}\n{functions}#elif defined({upper}_PART)\n{kernels}#else /* the file proper */\n"
         )
     }
@@ -343,4 +345,34 @@ const KERNELS: usize = 2;
 fn said(text: &str, upper: &str) -> String {
     let line = format!("{upper}_UNROLL(1)");
     text.lines().filter(|other| other.trim() != line).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parameters, Token, tokens};
+
+    #[test]
+    fn names_of_an_instruction_set_are_parameters() {
+        let all =
+            tokens("/* 8 */ p_f32x8_avx2 x = p_mul_add_f32x16_avx2(a0, 4, 2.0f); p_cell0_avx2(y / 3u);", "p", "avx2");
+        assert_eq!(all[0], Token::Text("/* 8 */"));
+        for token in [Token::Numbers(8), Token::Function("mul_add", 16), Token::Count(4), Token::Kernel("cell0")] {
+            assert!(all.contains(&token), "{token:?}");
+        }
+        assert!(["a0", "2.0f", "3u"].iter().all(|word| all.contains(&Token::Text(word))));
+        assert_eq!(tokens("p_f32x8_avx2_bits q_f32x8_avx2 p_f32x8", "p", "avx2")[0], Token::Bits(8));
+    }
+
+    #[test]
+    fn texts_that_differ_in_types_and_counts_are_one() {
+        let of = |isa: &'static str, lanes: usize, other: &str| {
+            format!("p_f32x{lanes}_{isa} a; for ({}) p_add_f32x{lanes}_{isa}(x + {lanes}); {other}", 48 / lanes)
+        };
+        let [a, b] = [of("avx2", 16, ""), of("avx512", 48, "")];
+        let both = [tokens(&a, "p", "avx2"), tokens(&b, "p", "avx512")];
+        let text = Parameters::default().unified("P", &both).expect("they are alike");
+        assert_eq!(text, "P_F0 a; for (P_COUNT0) P_V0(add)(x + P_LANES0); ");
+        let c = of("avx512", 48, "return;");
+        assert_eq!(Parameters::default().unified("P", &[both[0].clone(), tokens(&c, "p", "avx512")]), None);
+    }
 }
