@@ -720,14 +720,16 @@ pub enum Values {
 }
 
 impl Values {
-    /// The registers per value in a language. C has loops over passes where several bodies of vectors share the text of their kernels,
-    /// unless another instruction set runs in one of these bodies.
+    /// The registers per value in a language. C has loops over passes where several bodies of vectors can share the text of their kernels:
+    /// where all but the baseline's join registers anyway, and no other instruction set runs in one of them.
     pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
         let with_vectors: Vec<_> = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).collect();
-        let is_alone = |isa: &&Isa| isa.body_of.is_none();
+        let is_alone = with_vectors.iter().all(|isa| isa.body_of.is_none());
         match language {
             Language::Rust => Self::Passes,
-            Language::C if with_vectors.len() > 1 && with_vectors.iter().all(is_alone) => Self::Passes,
+            Language::C if with_vectors.len() > 1 && is_alone && with_vectors[1..].iter().all(|isa| isa.joins) => {
+                Self::Passes
+            }
             Language::C => Self::Joined,
         }
     }
