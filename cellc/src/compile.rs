@@ -177,6 +177,8 @@ impl Compilation {
             isas: &self.plan.isas,
             program: &self.program,
             packed: &self.packed,
+            #[cfg(feature = "builder")]
+            has_passes: self.plan.values == Values::Passes,
             interface: &self.interface,
             longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
             #[cfg(feature = "builder")]

@@ -48,6 +48,9 @@ pub(crate) struct Contents<'a> {
     /// A body for each of them.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
+    /// Whether passes of equal size are a loop in kernels.
+    #[cfg(feature = "builder")]
+    pub(crate) has_passes: bool,
     pub(crate) interface: &'a Interface,
     /// Elements of the longest tensor that is computed.
     pub(crate) longest: usize,

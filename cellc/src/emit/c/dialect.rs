@@ -8,9 +8,10 @@ use super::super::traversal::{
     decimal, function_name,
 };
 use super::across::Across;
+use super::block_comment;
 use super::joined::Joined;
+use super::once::{self, Piece};
 use super::vectors::{self, VectorFunction, fill, spaced};
-use super::{block_comment, once};
 use crate::arch::{ByLane, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
@@ -102,14 +103,6 @@ pub(super) struct C<'a> {
     pub(super) shares: bool,
     /// The kernels and functions that are written.
     pub(super) pieces: Vec<Piece>,
-}
-
-/// A kernel, or a function on so many lanes.
-pub(super) struct Piece {
-    pub(super) name: String,
-    /// 0 for a kernel.
-    pub(super) lanes: usize,
-    pub(super) text: String,
 }
 
 /// Functions and types that the kernels of a body use and that the file declares first.

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::super::traversal::{Block, Shared, Taken};
-use super::dialect::{C, DEEPEST, Piece, counter, ending, of_each, outlined, plus};
+use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
-use super::once::{Once, Pieces};
+use super::once::{Once, Piece, Pieces};
 use super::vectors::{self, VectorFunction, spaced};
 use super::weights;
 use super::{CFile, guarded};

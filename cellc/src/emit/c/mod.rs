@@ -28,8 +28,6 @@ use super::Contents;
 use super::names::Field;
 use super::text::{listed, single_spaced, when};
 use crate::arch::{Condition, Isa};
-use crate::options::Language;
-use crate::plan::Values;
 pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;
@@ -123,8 +121,7 @@ impl CFile<'_> {
 
     /// Whether bodies may share texts: the file includes itself for each of them.
     fn can_share(&self) -> bool {
-        let values = Values::of(Language::C, self.isas);
-        self.extensions() && is_includable(self.stem) && values == Values::Passes
+        self.extensions() && is_includable(self.stem) && self.has_passes
     }
 
     /// Whether it is written with what gcc and clang add to the language.

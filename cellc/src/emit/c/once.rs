@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::attribute;
-use super::dialect::Piece;
 use crate::arch::Isa;
 
 /// The kernels and functions of an instruction set.
@@ -14,6 +13,14 @@ pub(super) struct Pieces<'a> {
     pub(super) isa: &'static Isa,
     pub(super) kernels: &'a [Piece],
     pub(super) functions: &'a [Piece],
+}
+
+/// A kernel, or a function on so many lanes.
+pub(super) struct Piece {
+    pub(super) name: String,
+    /// 0 for a kernel.
+    pub(super) lanes: usize,
+    pub(super) text: String,
 }
 
 /// The macro for the attribute of a shared function.
