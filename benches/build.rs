@@ -1,4 +1,5 @@
-//! Writes every workload as an OpenVINO IR, and compiles it to Rust and, where there is a C compiler, to C.
+//! Writes every workload as an OpenVINO IR, and compiles it to Rust and, where there is a C
+//! compiler, to C.
 
 #[path = "src/trade.rs"]
 mod trade;

@@ -1,4 +1,5 @@
-//! What one core of the machine can do at most, by the loops of the floors: read from each level of its memory, and multiply and add.
+//! What one core of the machine can do at most, by the loops of the floors: read from each level of
+//! its memory, and multiply and add.
 
 use std::fmt;
 use std::fs;

@@ -22,8 +22,9 @@ const BOUNDED: usize = 8;
 /// Multiply-adds of the reference after which no further call is begun.
 const MULTIPLY_ADDS: usize = 20_000_000;
 
-/// The largest error of an output, relative to the larger of 1 and the reference, that is still the same function: a hundred
-/// roundings of f32. A gate, a weight or a bias that is out of place is off by far more.
+/// The largest error of an output, relative to the larger of 1 and the reference, that is still the
+/// same function: a hundred roundings of f32. A gate, a weight or a bias that is out of place is
+/// off by far more.
 pub(crate) const TOLERANCE: f64 = 1e-5;
 
 /// What should come out of every call from state zero on.
@@ -78,7 +79,8 @@ pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel,
 /// Checks a contender from state zero on, each call with the state that its own one before left.
 ///
 /// # Errors
-/// If an output is further than `tolerance` from the reference, relative to the larger of 1 and the reference, or it fails.
+/// If an output is further than `tolerance` from the reference, relative to the larger of 1 and the
+/// reference, or it fails.
 pub(crate) fn check(
     workload: &Workload,
     expected: &Expected,
@@ -113,10 +115,12 @@ pub(crate) struct Held {
     pub(crate) share: f64,
 }
 
-/// Holds kernels of a workload against the bounds that cellc states, call by call from the kernel's own state.
+/// Holds kernels of a workload against the bounds that cellc states, call by call from the kernel's
+/// own state.
 pub(crate) struct Bounds {
     model: ValidModel,
-    /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the same states.
+    /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the
+    /// same states.
     known: Vec<Known>,
 }
 

@@ -1,4 +1,5 @@
-//! Times what cellc generates beside a same-run floor, a naive loop and other libraries. The README beside this package says how to read it.
+//! Times what cellc generates beside a same-run floor, a naive loop and other libraries. The README
+//! beside this package says how to read it.
 
 mod ceilings;
 mod check;
@@ -29,7 +30,8 @@ use table::Traded;
 use trade::{ALL_TRADES, Trade, trades};
 use workload::{FADED, Variant, WORKLOADS, Workload};
 
-/// Times cellc's kernels, and compares with a lower bound measured in the same run, a naive loop and other libraries
+/// Times cellc's kernels, and compares with a lower bound measured in the same run, a naive loop
+/// and other libraries
 #[derive(Parser)]
 struct Arguments {
     /// Only these models: gru_16_128,lstm_1_40_dense
@@ -179,7 +181,8 @@ fn bench(workload: &Workload, floors: &[Floor], arguments: &Arguments) -> Result
     measure(workload, floors, arguments, &mut contenders, rows, absent)
 }
 
-/// Holds kernels with default options and with each trade against the bounds that cellc states, then times them all.
+/// Holds kernels with default options and with each trade against the bounds that cellc states,
+/// then times them all.
 fn bench_trades(
     workload: &Workload,
     trades: &[Trade],

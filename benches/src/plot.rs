@@ -1,4 +1,5 @@
-//! Time over floor by workload, as a picture: a bar for every contender, from the floor on a logarithmic scale.
+//! Time over floor by workload, as a picture: a bar for every contender, from the floor on a
+//! logarithmic scale.
 
 use std::fmt::Write;
 
@@ -17,7 +18,8 @@ const GAP: f64 = 12.0;
 const LEGEND: f64 = 17.0;
 const COLUMNS: usize = 4;
 
-/// The rows that are drawn: of cellc's those for the widest vectors, and Rust for 256 bits, which most machines have.
+/// The rows that are drawn: of cellc's those for the widest vectors, and Rust for 256 bits, which
+/// most machines have.
 fn drawn(report: &Report) -> Vec<(String, f64)> {
     let widest = report.runs[0].floors.last().map_or("", |floor| floor.isa);
     let label = |row: &Row| match row.isa.as_deref() {

@@ -71,7 +71,8 @@ impl fmt::Display for Traded {
 
 const LANGUAGES: [&str; 2] = ["cellc Rust", "cellc C"];
 
-/// A line for each workload: kernels over the floors of their instruction sets, and other libraries over the fastest of them.
+/// A line for each workload: kernels over the floors of their instruction sets, and other libraries
+/// over the fastest of them.
 pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
     let mut kernels: Vec<(&str, &str)> = Vec::new();
     let mut peers: Vec<&str> = Vec::new();
@@ -122,7 +123,8 @@ fn short(ratio: f64) -> String {
     format!("{ratio:.*}", (2.0 - ratio.log10().floor()).clamp(0.0, 2.0) as usize)
 }
 
-/// A line for each workload and trade: how many times faster than with default options, and where that is over the floor.
+/// A line for each workload and trade: how many times faster than with default options, and where
+/// that is over the floor.
 ///
 /// Of the best times; beside a busy thread, where a best time says nothing, of the medians.
 pub(crate) fn trades(all: &[Traded]) -> String {

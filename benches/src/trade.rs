@@ -1,4 +1,5 @@
-//! What can be chosen that is not the default, and of which workloads it is timed: as data. The build script reads this file too.
+//! What can be chosen that is not the default, and of which workloads it is timed: as data. The
+//! build script reads this file too.
 
 use cellc::{Accuracy, Options, Precision, Threads};
 

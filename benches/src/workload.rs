@@ -55,7 +55,8 @@ pub(crate) struct Cell {
     pub(crate) fades: bool,
 }
 
-/// A function that a contender may compute in the place of the workload's own, where that says something or where it has no other.
+/// A function that a contender may compute in the place of the workload's own, where that says
+/// something or where it has no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// The workload.
@@ -74,8 +75,8 @@ const T: usize = 100;
 const BEFORE: CellKind = CellKind::Gru(ResetGate::BeforeMatMul);
 const AFTER: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 
-/// Every workload. The GRUs that reset before the product are the cells of RNNoise; those of 1 input take samples of audio one by one. The convolutions
-/// over time are causal.
+/// Every workload. The GRUs that reset before the product are the cells of RNNoise; those of 1
+/// input take samples of audio one by one. The convolutions over time are causal.
 pub(crate) const WORKLOADS: [Workload; 19] = [
     workload("GRU 16 -> 128", cell(AFTER, 16, 128, &[Sigmoid, Tanh])),
     workload("GRU 24 -> 24, reset before", cell(BEFORE, 24, 24, &[Sigmoid, Relu])),
@@ -107,7 +108,8 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
     ),
 ];
 
-/// The largest cell of RNNoise with a state that fades and ends at denormal numbers: z is near 1, and `z h` of so small an h is rounded to h again.
+/// The largest cell of RNNoise with a state that fades and ends at denormal numbers: z is near 1,
+/// and `z h` of so small an h is rounded to h again.
 pub(crate) const FADING: Workload =
     workload("GRU 114 -> 96, fading", Cell { fades: true, ..cell(BEFORE, 114, 96, &[Sigmoid, Relu]) });
 
@@ -132,7 +134,8 @@ const fn convolution(name: &'static str, convolution: Convolution) -> Workload {
     Workload { name, network: Network::Convolution(convolution) }
 }
 
-/// W `[G*H, I]`, R `[G*H, H]` and B `[bias_parts*H]` of a cell; `[1, H]` and `[1]` of the dense layer, if there is one.
+/// W `[G*H, I]`, R `[G*H, H]` and B `[bias_parts*H]` of a cell; `[1, H]` and `[1]` of the dense
+/// layer, if there is one.
 pub(crate) struct CellWeights {
     pub(crate) w: Vec<f32>,
     pub(crate) r: Vec<f32>,
@@ -141,7 +144,8 @@ pub(crate) struct CellWeights {
 }
 
 impl Cell {
-    /// Uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its own state then neither grows nor dies away.
+    /// Uniform in +-1/sqrt(H) as PyTorch draws them: a cell fed with its own state then neither
+    /// grows nor dies away.
     pub(crate) fn weights(&self, variant: Variant) -> CellWeights {
         let range = 1.0 / (self.hidden_size as f32).sqrt();
         let stored = |v: f32| if variant == Variant::Rounded { (v * 256.0).round() / 256.0 } else { v };
@@ -201,8 +205,8 @@ impl Cell {
 }
 
 impl Convolution {
-    /// `[channels of the output, channels of a group, taps]` and a bias for each channel of the output, uniform in +-1 over the square root of the terms of
-    /// a sum, as PyTorch draws them.
+    /// `[channels of the output, channels of a group, taps]` and a bias for each channel of the
+    /// output, uniform in +-1 over the square root of the terms of a sum, as PyTorch draws them.
     pub(crate) fn weights(&self) -> (Vec<f32>, Vec<f32>) {
         let terms = self.terms();
         let range = 1.0 / (terms as f32).sqrt();
@@ -244,7 +248,8 @@ impl Workload {
         }
     }
 
-    /// All weights of the file, one after the other: W, R, B, the head and its bias; or those of the convolution and its bias.
+    /// All weights of the file, one after the other: W, R, B, the head and its bias; or those of
+    /// the convolution and its bias.
     pub(crate) fn weights(&self) -> Vec<f32> {
         match &self.network {
             Network::Cell(cell) => {
@@ -274,7 +279,8 @@ impl Workload {
         self.cell().is_some_and(|cell| cell.fades)
     }
 
-    /// The elements of x in a call: `[N, I]`, of a sequence `[N, T, I]`, of a convolution `[1, C, ..]`.
+    /// The elements of x in a call: `[N, I]`, of a sequence `[N, T, I]`, of a convolution
+    /// `[1, C, ..]`.
     pub(crate) fn input_len(&self, variant: Variant) -> usize {
         match &self.network {
             Network::Cell(cell) => {
@@ -285,7 +291,8 @@ impl Workload {
         }
     }
 
-    /// The elements of the output that is compared: h `[N, H]`, of a sequence y `[N, 1, T, H]`, of a dense layer y `[N, O]`, of a convolution `[1, C, ..]`.
+    /// The elements of the output that is compared: h `[N, H]`, of a sequence y `[N, 1, T, H]`, of
+    /// a dense layer y `[N, O]`, of a convolution `[1, C, ..]`.
     pub(crate) fn output_len(&self, variant: Variant) -> usize {
         match &self.network {
             Network::Cell(cell) => cell.batch * cell.steps * cell.output_size(variant),
@@ -293,7 +300,8 @@ impl Workload {
         }
     }
 
-    /// x of several calls, uniform in +-1: few enough to stay in the first level of cache beside small weights.
+    /// x of several calls, uniform in +-1: few enough to stay in the first level of cache beside
+    /// small weights.
     pub(crate) fn inputs(&self, variant: Variant) -> Vec<f32> {
         let calls = (16 / (self.batch() * self.steps())).max(2);
         let calls = if self.cell().is_some() { calls } else { 2 };
@@ -309,7 +317,8 @@ impl Workload {
         if self.fades() { LEAD_IN } else { 0 }
     }
 
-    /// The multiply-adds of a call: one for each element of W, R and the head, row and step; or of the weights and position.
+    /// The multiply-adds of a call: one for each element of W, R and the head, row and step; or of
+    /// the weights and position.
     pub(crate) fn multiply_adds(&self) -> usize {
         match &self.network {
             Network::Cell(cell) => {
@@ -333,7 +342,8 @@ impl Workload {
         }
     }
 
-    /// Those that are compiled or serve as a reference. Those of the cells of RNNoise are what oneDNN and nnnoiseless have.
+    /// Those that are compiled or serve as a reference. Those of the cells of RNNoise are what
+    /// oneDNN and nnnoiseless have.
     pub(crate) fn variants(&self) -> Vec<Variant> {
         let mut all = vec![Variant::Itself];
         if let Network::Cell(cell) = &self.network {
@@ -368,7 +378,8 @@ impl Variant {
     }
 }
 
-/// Uniform in +-1, the same in every run: Knuth's linear congruential generator modulo 2^64, its high bits.
+/// Uniform in +-1, the same in every run: Knuth's linear congruential generator modulo 2^64, its
+/// high bits.
 struct Numbers(u64);
 
 impl Iterator for Numbers {

@@ -1,4 +1,5 @@
-//! Recurrent cells, sequences and networks, compiled where their declarations stand: `gru_cell!`, `lstm_sequence!`, ...
+//! Recurrent cells, sequences and networks, compiled where their declarations stand: `gru_cell!`,
+//! `lstm_sequence!`, ...
 //!
 //! Use them by way of `cellc-runtime`, which the generated code needs and which re-exports them.
 
@@ -35,7 +36,8 @@ pub fn gru_sequence(input: TokenStream) -> TokenStream {
     expand(Macro::GruSequence, input.into()).into()
 }
 
-/// Declares an RNN over a number of steps, OpenVINO's RNNSequence-5: [`gru_sequence!`] with the cell of [`rnn_cell!`].
+/// Declares an RNN over a number of steps, OpenVINO's RNNSequence-5: [`gru_sequence!`] with the
+/// cell of [`rnn_cell!`].
 ///
 /// ```text
 /// use cellc_runtime::rnn_sequence;
@@ -47,8 +49,9 @@ pub fn rnn_sequence(input: TokenStream) -> TokenStream {
     expand(Macro::RnnSequence, input.into()).into()
 }
 
-/// Declares an LSTM over a number of steps, OpenVINO's LSTMSequence-5: [`gru_sequence!`] with the cell of [`lstm_cell!`], without peepholes,
-/// `input_forget` and `weights_format`, which no sequence has.
+/// Declares an LSTM over a number of steps, OpenVINO's LSTMSequence-5: [`gru_sequence!`] with the
+/// cell of [`lstm_cell!`], without peepholes, `input_forget` and `weights_format`, which no
+/// sequence has.
 ///
 /// ```text
 /// use cellc_runtime::lstm_sequence;
@@ -62,7 +65,8 @@ pub fn lstm_sequence(input: TokenStream) -> TokenStream {
     expand(Macro::LstmSequence, input.into()).into()
 }
 
-/// Declares a GRU with attention over a number of steps, OpenVINO's AUGRUSequence: [`gru_sequence!`] with the cell of [`augru_cell!`], forward only.
+/// Declares a GRU with attention over a number of steps, OpenVINO's AUGRUSequence:
+/// [`gru_sequence!`] with the cell of [`augru_cell!`], forward only.
 ///
 /// ```text
 /// use cellc_runtime::augru_sequence;

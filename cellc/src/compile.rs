@@ -59,7 +59,8 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
     Ok(Compilation { warnings, ..compilation })
 }
 
-/// Compiles a model that has been judged under the same options; the warnings of that are the caller's.
+/// Compiles a model that has been judged under the same options; the warnings of that are the
+/// caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
     let arch = if fills_no_vector(&model, options) { options.arch.in_scalars() } else { options.arch };
     let options = &Options { arch, ..options.clone() };
@@ -99,7 +100,8 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
 /// Elements of the longest tensor of a network that is computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;
 
-/// Whether a network is too small for vectors of any target, and nobody asked for an instruction set.
+/// Whether a network is too small for vectors of any target, and nobody asked for an instruction
+/// set.
 fn fills_no_vector(model: &ValidModel, options: &Options) -> bool {
     let given = model.parameters.iter().filter(|parameter| parameter.weight);
     let given: usize = given.map(|parameter| parameter.shape.iter().product::<usize>()).sum();
@@ -152,8 +154,8 @@ impl Compilation {
         emit::files(&self.contents(), stem)
     }
 
-    /// Measures how far the model's own rounding carries it in many steps, by which the header tells which bounds are of use: a tenth of a second
-    /// at most.
+    /// Measures how far the model's own rounding carries it in many steps, by which the header
+    /// tells which bounds are of use: a tenth of a second at most.
     #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);

@@ -8,8 +8,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The error of a compilation: the input was refused, or the output could not be written.
 ///
-/// Its `Display` is every problem of the input, each with its place, what was found, what would be valid and what
-/// to do. Its `Debug` is the same text, so that a build script that returns it from `main` shows it.
+/// Its `Display` is every problem of the input, each with its place, what was found, what would be
+/// valid and what to do. Its `Debug` is the same text, so that a build script that returns it from
+/// `main` shows it.
 pub struct Error(Reason);
 
 enum Reason {
@@ -21,7 +22,8 @@ enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file of the input cannot be read; the error's `source` is an [`io::Error`]. Other problems may be listed beside it.
+    /// A file of the input cannot be read; the error's `source` is an [`io::Error`]. Other problems
+    /// may be listed beside it.
     Read,
     /// The model, its weights or an option is refused. Nothing was written.
     Refused,

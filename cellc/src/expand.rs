@@ -44,8 +44,8 @@ const WORDING: Wording = Wording(|setting| match setting {
     }
 });
 
-/// Expands a macro call: the module with the generated code and the type, or one `compile_error!` for each thing that is wrong,
-/// at the key that it is about.
+/// Expands a macro call: the module with the generated code and the type, or one `compile_error!`
+/// for each thing that is wrong, at the key that it is about.
 pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Parsed { declaration, tokens, mut problems } = declaration::parse(called, input);
     let Some(declaration) = declaration else { return errors(&problems, &tokens, &Origin::Token(0)) };
@@ -72,7 +72,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     quote!(#item #warnings)
 }
 
-/// The name of the type in snake_case, as the function in the module has it; generated code is ASCII, what is around it need not be.
+/// The name of the type in snake_case, as the function in the module has it; generated code is
+/// ASCII, what is around it need not be.
 fn module_name(name: &Ident, interface: &Interface) -> String {
     let name = name.unraw().to_string();
     if name.is_ascii() {
@@ -90,7 +91,8 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
     module
 }
 
-/// The model, judged, and the options with which to compile it; everything that is wrong with them is reported.
+/// The model, judged, and the options with which to compile it; everything that is wrong with them
+/// is reported.
 fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(ValidModel, Options)> {
     let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
@@ -233,7 +235,8 @@ fn with_tensors(_: &Declaration, file: &Spanned<String>, problems: &mut Diagnost
     None
 }
 
-/// A file of the package, by a path that opens it and is as short as the paths that the compiler shows.
+/// A file of the package, by a path that opens it and is as short as the paths that the compiler
+/// shows.
 fn shown(file: &str) -> PathBuf {
     let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(file);
     let folder = env::current_dir().unwrap_or_default();
@@ -260,8 +263,8 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     module
 }
 
-/// The module, the type's own name outside it, and what makes the compiler look at the files again. `read`: the model's file and those that it
-/// names.
+/// The module, the type's own name outside it, and what makes the compiler look at the files again.
+/// `read`: the model's file and those that it names.
 fn item(declaration: &Declaration, read: &[&str], (module, type_name): (&str, &str), body: TokenStream) -> TokenStream {
     let (visibility, name) = (&declaration.visibility, &declaration.name);
     let module = Ident::new(module, Span::call_site());

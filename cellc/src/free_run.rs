@@ -1,4 +1,5 @@
-//! The error that a model gathers when it goes on from its own states: measured, for the comment at the top of a file and for `cellc check`.
+//! The error that a model gathers when it goes on from its own states: measured, for the comment at
+//! the top of a file and for `cellc check`.
 
 use std::cell::RefCell;
 
@@ -97,7 +98,8 @@ pub(crate) fn layers_in_integers(model: &ValidModel, products: &Products) -> Vec
     layers
 }
 
-/// Runs of the reference, each on its own states: one with all the products that are asked for, and one for each layer whose products alone are integers.
+/// Runs of the reference, each on its own states: one with all the products that are asked for, and
+/// one for each layer whose products alone are integers.
 pub(crate) struct IntegerRuns {
     memory: RefCell<Memory>,
     runs: Vec<Run>,
@@ -163,7 +165,8 @@ impl IntegerRuns {
         &self.runs[0].gathered
     }
 
-    /// The distances for each layer whose products alone are integers, where there are several layers.
+    /// The distances for each layer whose products alone are integers, where there are several
+    /// layers.
     pub(crate) fn layers(&self) -> impl Iterator<Item = (&str, &[Gathered])> {
         self.runs.iter().filter_map(|run| Some((run.layer.as_deref()?, &run.gathered[..])))
     }
@@ -228,10 +231,10 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// Runs steps and those of the float64 reference, each on its own states, from the initial ones: of the interpreter, or, where matrices are
-/// multiplied as integers, of the reference of these. Where that is too much work, the reference
-/// alone takes one step. `None` where that is too much
-/// work, or weights are given at run time.
+/// Runs steps and those of the float64 reference, each on its own states, from the initial ones: of
+/// the interpreter, or, where matrices are multiplied as integers, of the reference of these. Where
+/// that is too much work, the reference alone takes one step. `None` where that is too much work,
+/// or weights are given at run time.
 pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;

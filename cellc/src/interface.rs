@@ -7,8 +7,8 @@ use crate::lower::element_of;
 use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidCell, ValidModel, Variable};
 
 impl Interface {
-    /// The names for `model` under the name that the user or the file system chose; `program` is what it is
-    /// compiled to; `pool`: see [`Interface::pool`].
+    /// The names for `model` under the name that the user or the file system chose; `program` is
+    /// what it is compiled to; `pool`: see [`Interface::pool`].
     pub fn new(model: &ValidModel, program: &Program, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
         let parameters = model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
@@ -79,13 +79,15 @@ impl Interface {
     }
 }
 
-/// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no sequence needs little.
+/// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
+/// sequence needs little.
 fn takes_state(model: &ValidModel) -> bool {
     let is_sequence = |cell: &&ValidCell| cell.sequence.is_some();
     !model.variables.is_empty() || model.all_nodes().len() > 1 || model.cells().iter().any(is_sequence)
 }
 
-/// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other trainers'.
+/// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other
+/// trainers'.
 const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
 /// The rate of a model of an amplifier, in Hz.
@@ -97,7 +99,8 @@ fn sample_rate(model: &ValidModel) -> Option<String> {
     (rate.is_finite() && rate > 0.0).then(|| format!("{rate:?}"))
 }
 
-/// The one input and the one output beside states, where they are of one type; a cell's own output may be its state.
+/// The one input and the one output beside states, where they are of one type; a cell's own output
+/// may be its state.
 fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
     let input = (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
     let mut output = (0..outputs.len()).filter(|i| states.iter().all(|s| s.output != *i)).collect::<Vec<_>>();
@@ -113,7 +116,8 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
-/// The fields of a model's parameters, of each what it is called and holds, and the scope in which they are.
+/// The fields of a model's parameters, of each what it is called and holds, and the scope in which
+/// they are.
 fn of_parameters<'a>(
     function: &str,
     pool: bool,
@@ -127,8 +131,8 @@ fn of_parameters<'a>(
 }
 
 impl Interface {
-    /// The fields of parameters before the model is compiled under a name: of each what it is called and holds. `steps`: whether their
-    /// number is open.
+    /// The fields of parameters before the model is compiled under a name: of each what it is
+    /// called and holds. `steps`: whether their number is open.
     pub fn input_fields<'a>(
         name: &str,
         pool: bool,
@@ -138,8 +142,9 @@ impl Interface {
         of_parameters(&prefix(name, pool), pool, steps, parameters).1
     }
 
-    /// That the code cannot be called what was asked for by `--name`, or by the name of its file, unless it is called so. Upper case, and
-    /// in a file's name what stands between words, are never kept.
+    /// That the code cannot be called what was asked for by `--name`, or by the name of its file,
+    /// unless it is called so. Upper case, and in a file's name what stands between words, are
+    /// never kept.
     pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
         let plain = |text: &str| -> String {
             let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';

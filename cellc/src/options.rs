@@ -27,8 +27,8 @@ impl Language {
         }
     }
 
-    /// The language of plans and costs for a target: C for a machine with a C compiler of its own, where
-    /// Rust has no fused multiply-add.
+    /// The language of plans and costs for a target: C for a machine with a C compiler of its own,
+    /// where Rust has no fused multiply-add.
     #[cfg(feature = "cli")]
     pub(crate) fn of_target(arch: &Arch) -> Self {
         if arch.c_compiler.is_empty() { Self::Rust } else { Self::C }
@@ -48,7 +48,8 @@ impl Language {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Unroll {
-    /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the L2 cache by 32 rows or more.
+    /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the
+    /// L2 cache by 32 rows or more.
     #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,
@@ -809,7 +810,8 @@ impl Options {
         self.products().stored(layer)
     }
 
-    /// Of which whole numbers a vector of the operation of that first value is multiples, where such an arithmetic multiplies these as they are.
+    /// Of which whole numbers a vector of the operation of that first value is multiples, where
+    /// such an arithmetic multiplies these as they are.
     pub(crate) fn own_in(&self, value: usize, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
         own_in(&self.whole, value, arithmetic, vector, len)
     }
@@ -831,7 +833,8 @@ impl Options {
         })
     }
 
-    /// Reads the constant that an input becomes: the input's name, '=' and the number of every element.
+    /// Reads the constant that an input becomes: the input's name, '=' and the number of every
+    /// element.
     pub(crate) fn constant_of(text: &str) -> Result<(String, String), String> {
         let named = text.rsplit_once('=').and_then(|(name, value)| {
             let value = value.trim();

@@ -47,8 +47,8 @@ impl Random {
         (0..len).map(|_| self.unit() * most).collect()
     }
 
-    /// `len` values of magnitude at most `most`: mostly spread evenly, at times all at the ends of the range or zero,
-    /// or all scaled down so far that squares underflow.
+    /// `len` values of magnitude at most `most`: mostly spread evenly, at times all at the ends of
+    /// the range or zero, or all scaled down so far that squares underflow.
     pub fn varied(&mut self, len: usize, most: f32) -> Vec<f32> {
         match self.below(8) {
             0 => (0..len).map(|_| self.below(3) as f32 - 1.0).map(|sign| sign * most).collect(),

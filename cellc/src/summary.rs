@@ -71,7 +71,8 @@ pub(crate) fn title(cell: &ValidCell, open: bool) -> String {
     format!("{op} \"{name}\"{steps}, batch {batch}, input_size {input_size}, hidden_size {hidden_size}")
 }
 
-/// Text of the input as it may stand in a comment: printable ASCII, not long, without comment signs.
+/// Text of the input as it may stand in a comment: printable ASCII, not long, without comment
+/// signs.
 pub(crate) fn escape(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut out = String::new();
@@ -82,7 +83,8 @@ pub(crate) fn escape(text: &str) -> String {
         }
         match c {
             '\\' => out.push_str("\\\\"),
-            // no star or question mark: neither the sign that ends a comment nor a trigraph can come to stand
+            // no star or question mark: neither the sign that ends a comment nor a trigraph can
+            // come to stand
             c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => out.push(c),
             c => {
                 let _ = write!(out, "{}", c.escape_unicode());

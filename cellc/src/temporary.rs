@@ -86,7 +86,8 @@ impl Unfinished {
         }
     }
 
-    /// Creates a file in `folder` with these bytes, and with the permissions of `like` if it exists.
+    /// Creates a file in `folder` with these bytes, and with the permissions of `like` if it
+    /// exists.
     pub(crate) fn write(folder: &Path, like: &Path, bytes: &[u8]) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
         #[cfg(unix)]

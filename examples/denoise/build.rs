@@ -1,4 +1,5 @@
-//! Compiles the network into `$OUT_DIR/gtcrn.rs`. Its three caches become the state of the generated struct.
+//! Compiles the network into `$OUT_DIR/gtcrn.rs`. Its three caches become the state of the
+//! generated struct.
 
 fn main() -> Result<(), cellc::Error> {
     let pairs = ["conv_cache", "tra_cache", "inter_cache"].map(|cache| (cache.into(), format!("{cache}_out")));

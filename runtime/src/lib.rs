@@ -54,7 +54,8 @@ pub trait Cell {
     #[must_use]
     fn zeroed_output() -> Self::Output;
 
-    /// Computes one step: reads `input` and the state, writes all of `output`, and keeps the new state.
+    /// Computes one step: reads `input` and the state, writes all of `output`, and keeps the new
+    /// state.
     fn step(&mut self, input: Self::Input<'_>, output: &mut Self::Output);
 
     /// Sets every state to its initial value: for variables the initial value of the model,
@@ -111,7 +112,8 @@ impl Port {
     }
 }
 
-/// Storage that starts at a multiple of 64 bytes: a cache line, and the widest vector of any instruction set.
+/// Storage that starts at a multiple of 64 bytes: a cache line, and the widest vector of any
+/// instruction set.
 ///
 /// No kernel needs aligned inputs; vectors that do not straddle cache lines load faster.
 ///
@@ -153,8 +155,9 @@ impl<T: ?Sized> DerefMut for Aligned<T> {
 /// }
 /// ```
 ///
-/// The text calls intrinsics of `core::arch`, and the code for the processor's own instruction set, in `unsafe` blocks with their reasons. In a crate that denies
-/// `unsafe_code`, allow it on those modules, or declare the cell by a macro.
+/// The text calls intrinsics of `core::arch`, and the code for the processor's own instruction set,
+/// in `unsafe` blocks with their reasons. In a crate that denies `unsafe_code`, allow it on those
+/// modules, or declare the cell by a macro.
 #[macro_export]
 macro_rules! include_model {
     ($name:literal $(,)?) => {

@@ -22,7 +22,8 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Interprets one step by the program of an instruction set. The variables become what it leaves.
+    /// Interprets one step by the program of an instruction set. The variables become what it
+    /// leaves.
     pub fn step(subject: &Subject, isa: usize, parameters: &[Vec<f32>], variables: &mut [Vec<f32>]) -> Self {
         let (_, fused) = subject.isas().nth(isa).expect("an instruction set");
         let (given, before) = (exact(parameters), exact(variables));
@@ -33,7 +34,8 @@ impl Compared {
         Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
     }
 
-    /// Every element with its part and place: what was computed, what it should be, how far it may be off.
+    /// Every element with its part and place: what was computed, what it should be, how far it may
+    /// be off.
     pub fn elements(&self) -> impl Iterator<Item = ((usize, usize), f64, f64, f64)> {
         let all = self.found.parts().zip(self.right.parts()).zip(self.limits.parts()).enumerate();
         all.flat_map(|(part, ((found, right), limits))| {
@@ -44,8 +46,9 @@ impl Compared {
     }
 }
 
-/// A step of every instruction set, each from variables of its own, which become what it leaves. What `judge` says of the first of those that fuse
-/// multiply-add, and of the first of those that do not, holds of the others: they have the same bits. Only bodies that differ are interpreted.
+/// A step of every instruction set, each from variables of its own, which become what it leaves.
+/// What `judge` says of the first of those that fuse multiply-add, and of the first of those that
+/// do not, holds of the others: they have the same bits. Only bodies that differ are interpreted.
 ///
 /// # Panics
 /// If they have not.

@@ -7,8 +7,8 @@ use cellc::internals::front::openvino;
 use crate::model_file::{ModelFile, Stored};
 use crate::subject::Subject;
 
-/// GRUCells one after another, each with an initial state of its own, of sizes that instruction sets tile differently;
-/// the last one starts from a constant.
+/// GRUCells one after another, each with an initial state of its own, of sizes that instruction
+/// sets tile differently; the last one starts from a constant.
 pub const SIZES: [usize; 4] = [4, 20, 7, 33];
 const INPUT_SIZE: usize = 3;
 

@@ -20,13 +20,15 @@ pub fn program() -> &'static Path {
 /// # Panics
 /// If it cannot be built.
 pub fn built(name: &str) -> PathBuf {
-    // as a part of the whole workspace: a package alone has other features, and all that it needs is compiled again
+    // as a part of the whole workspace: a package alone has other features, and all that it needs
+    // is compiled again
     let parts = ["--workspace", "--bin", name];
     let programs = artifacts(&parts, |artifact| artifact["executable"].as_str().map(PathBuf::from));
     programs.into_iter().next_back().expect("cargo says where the program is")
 }
 
-/// The Rust library `cellc_runtime`, which brings the macros, built by the cargo that runs the tests.
+/// The Rust library `cellc_runtime`, which brings the macros, built by the cargo that runs the
+/// tests.
 ///
 /// # Panics
 /// If it cannot be built.

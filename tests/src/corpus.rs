@@ -1,4 +1,5 @@
-//! The corpus: models as OpenVINO saves them and ONNX files, inputs, what OpenVINO or ONNX Runtime computed and what a float64 oracle computed.
+//! The corpus: models as OpenVINO saves them and ONNX files, inputs, what OpenVINO or ONNX Runtime
+//! computed and what a float64 oracle computed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub struct Run {
     pub shapes: Vec<Vec<usize>>,
     /// Every input in C order.
     pub inputs: Vec<Vec<f32>>,
-    /// What OpenVINO computed; of an ONNX file, what ONNX Runtime computed. Empty where that refuses the model.
+    /// What OpenVINO computed; of an ONNX file, what ONNX Runtime computed. Empty where that
+    /// refuses the model.
     pub openvino: Vec<Vec<f32>>,
     /// What it should be.
     pub oracle: Vec<Vec<f64>>,
@@ -108,8 +110,9 @@ impl Case {
         model
     }
 
-    /// The case compiled, once for each distinct set of input shapes, with the runs of that shape: (subject, indices of
-    /// runs). `ending` makes the names differ from those of another compilation.
+    /// The case compiled, once for each distinct set of input shapes, with the runs of that shape:
+    /// (subject, indices of runs). `ending` makes the names differ from those of another
+    /// compilation.
     ///
     /// # Panics
     /// If it is refused.

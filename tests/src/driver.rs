@@ -1,4 +1,5 @@
-//! Runs generated code: one program that calls every subject on every instruction set of this machine, in Rust or in C.
+//! Runs generated code: one program that calls every subject on every instruction set of this
+//! machine, in Rust or in C.
 //!
 //! It is the program of `cellc check`, whose pure function and struct are called.
 
@@ -64,7 +65,8 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
-/// The C compilers of this machine, each with the subjects that it compiles: the first with all, any other with some that have every form of generated code.
+/// The C compilers of this machine, each with the subjects that it compiles: the first with all,
+/// any other with some that have every form of generated code.
 ///
 /// # Panics
 /// If there is no compiler.
@@ -76,8 +78,9 @@ pub fn c_compilers_with(subjects: &[Subject]) -> Vec<(&'static str, Vec<Subject>
     c_compilers().into_iter().enumerate().map(|(nth, compiler)| (compiler, taken(nth))).collect()
 }
 
-/// The instruction sets on which [`rust`] and [`c`] run subjects: the scalar body of small networks, those of [`arch::ALL`] that this machine has,
-/// and tiles where they are emulated; the others are printed.
+/// The instruction sets on which [`rust`] and [`c`] run subjects: the scalar body of small
+/// networks, those of [`arch::ALL`] that this machine has, and tiles where they are emulated; the
+/// others are printed.
 pub fn isas() -> Vec<&'static str> {
     let mut isas = [vec![arch::PLAIN.name], isas_of_machine()].concat();
     if emulated_amx::stands_in() {
@@ -122,10 +125,12 @@ pub fn write_files(folder: &Path, subjects: &[Subject], language: Language) {
     }
 }
 
-/// For rustc: functions of core that are unsafe check what they ask of their callers. Code of several rows takes it ten times as long then.
+/// For rustc: functions of core that are unsafe check what they ask of their callers. Code of
+/// several rows takes it ten times as long then.
 pub const ASSERTED: &str = "-Cdebug-assertions=on";
 
-/// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that calls it. No sum may overflow.
+/// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that
+/// calls it. No sum may overflow.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
@@ -142,7 +147,8 @@ pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
 /// What some systems have on, and what brings symbols of its own, off.
 pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
 
-/// Compiles the subjects' C to an object each, named as they are, and runs it. Sanitizers among the flags are linked too.
+/// Compiles the subjects' C to an object each, named as they are, and runs it. Sanitizers among the
+/// flags are linked too.
 ///
 /// # Panics
 /// If it does not compile, with warnings refused, or does not run.
@@ -154,7 +160,8 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
     call_all(folder, subjects, &Toolchain { language: Language::C, compiler, flags, around: Vec::new() })
 }
 
-/// Every call of every subject on every instruction set of this machine, by the function and by the struct; on tiles too where they are emulated.
+/// Every call of every subject on every instruction set of this machine, by the function and by the
+/// struct; on tiles too where they are emulated.
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
     let toolchain = match emulated_amx::stands_in() {
@@ -171,7 +178,8 @@ fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Value
     values
 }
 
-/// What a program around the subjects gives for every call of every one, on every instruction set of this machine.
+/// What a program around the subjects gives for every call of every one, on every instruction set
+/// of this machine.
 ///
 /// # Panics
 /// If it does not run, or something that a struct says of itself is wrong.

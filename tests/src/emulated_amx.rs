@@ -1,5 +1,6 @@
-//! AMX where the machine lacks it: subjects are told that there are tiles, and their programs are linked with `machines/amx.c`, which carries out
-//! the instructions. All else that their bodies for AMX have is AVX-512 with VNNI, which the machine must have.
+//! AMX where the machine lacks it: subjects are told that there are tiles, and their programs are
+//! linked with `machines/amx.c`, which carries out the instructions. All else that their bodies for
+//! AMX have is AVX-512 with VNNI, which the machine must have.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,7 +15,8 @@ use crate::driver::{isas_of_machine, run};
 use crate::skipped::has;
 use crate::subject::Subject;
 
-/// What generated C asks of the processor, of the operating system and of Linux, and what is asked instead.
+/// What generated C asks of the processor, of the operating system and of Linux, and what is asked
+/// instead.
 const IN_C: &[[&str; 2]] =
     &[["0x600e6u", "0xe6u"], ["0x3000000u", "0u"], ["return result == 0;", "return (void)result, 1;"]];
 
@@ -35,7 +37,8 @@ pub fn stands_in() -> bool {
     runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name) && has("cc")
 }
 
-/// Tells the subjects, whose files are in the folder, that there are tiles; and what links their programs with the emulation.
+/// Tells the subjects, whose files are in the folder, that there are tiles; and what links their
+/// programs with the emulation.
 ///
 /// # Panics
 /// If a subject asks for tiles otherwise than is known here, or the emulation does not compile.

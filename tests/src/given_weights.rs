@@ -1,4 +1,5 @@
-//! Models whose cells are given their weights at run time, and the same with these weights as constants.
+//! Models whose cells are given their weights at run time, and the same with these weights as
+//! constants.
 
 use cellc::Options;
 use cellc::internals::compile::compile;
@@ -45,7 +46,8 @@ fn rows(random: &mut Random, count: usize, len: usize) -> Vec<f32> {
     all
 }
 
-/// A GRU that resets before or after the product, an LSTM, an RNN and a dense layer, one after another, compiled, with a call.
+/// A GRU that resets before or after the product, an LSTM, an RNN and a dense layer, one after
+/// another, compiled, with a call.
 ///
 /// # Panics
 /// If it is refused.
@@ -87,7 +89,8 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
         x = file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &states).remove(0);
         file.result(&x);
     }
-    // matrices are constants: given ones would be data. One stands as rows of inputs, the other one as rows of outputs
+    // matrices are constants: given ones would be data. One stands as rows of inputs, the other one
+    // as rows of outputs
     for (outputs, transposed) in [(9, false), (21, true)] {
         let inputs = x.shape[1];
         let mut values = drawn(&mut random, &[outputs, inputs]);

@@ -46,11 +46,12 @@ impl Kept {
         fs::read_to_string(self.path()).expect("the numbers that are kept")
     }
 
-    /// Compares what was found with what is kept for that compiler, says what has become less, and keeps what was found if the variable
-    /// `CELLC_BLESS` is set.
+    /// Compares what was found with what is kept for that compiler, says what has become less, and
+    /// keeps what was found if the variable `CELLC_BLESS` is set.
     ///
     /// # Panics
-    /// If something has grown, or is not kept; where `CI` is set, if nothing is kept for that compiler.
+    /// If something has grown, or is not kept; where `CI` is set, if nothing is kept for that
+    /// compiler.
     pub fn check(&self, compiler: &str, found: &[(String, u64)]) {
         if env::var_os("CELLC_BLESS").is_some() {
             fs::write(self.path(), self.blessed(&self.text(), compiler, found)).expect("the numbers can be written");

@@ -208,8 +208,9 @@ fn keep() -> Kernel {
     kernel
 }
 
-/// Sums of products of integers on so many lanes: of pairs and of bytes, those of x without a sign where the instruction set has none, begun at what is not 0, and
-/// what is made of bits. No byte that has a sign is -128.
+/// Sums of products of integers on so many lanes: of pairs and of bytes, those of x without a sign
+/// where the instruction set has none, begun at what is not 0, and what is made of bits. No byte
+/// that has a sign is -128.
 fn integers(isa: &Isa) -> Kernel {
     let mut kernel = kernel("integers", &[(X, false), (INTEGERS, true)]);
     // what narrower vectors leave
@@ -352,7 +353,8 @@ fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
     program
 }
 
-/// The program on every instruction set, with calls whose lengths are below 0, 0, in between, and beyond all steps.
+/// The program on every instruction set, with calls whose lengths are below 0, 0, in between, and
+/// beyond all steps.
 ///
 /// # Panics
 /// If the program is wrong.

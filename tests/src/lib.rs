@@ -1,4 +1,5 @@
-//! What the tests in `tests/` share: the corpus, models drawn at random, and what drives generated code.
+//! What the tests in `tests/` share: the corpus, models drawn at random, and what drives generated
+//! code.
 
 pub mod agreement;
 pub mod chain;

@@ -25,7 +25,8 @@ pub struct Port {
     pub shape: Vec<usize>,
 }
 
-/// What a layer says about an output: a name and an element type, where they are not empty, and the shape.
+/// What a layer says about an output: a name and an element type, where they are not empty, and the
+/// shape.
 #[derive(Clone, Copy, Default)]
 struct Output<'a> {
     name: &'a str,
@@ -42,19 +43,20 @@ pub enum Stored {
     F16,
 }
 
-/// A body that is computed for every piece of its first input, along an axis, with one value that goes from trip to trip.
+/// A body that is computed for every piece of its first input, along an axis, with one value that
+/// goes from trip to trip.
 #[derive(Clone, Debug)]
 pub struct Iterated {
     /// The body; its weights are the model's from then on.
     pub body: ModelFile,
-    /// What its Parameters are: a port outside, the axis along which it is cut into pieces of 1 (and whether the last
-    /// piece is first), and the Result that it is from the second trip on.
+    /// What its Parameters are: a port outside, the axis along which it is cut into pieces of 1
+    /// (and whether the last piece is first), and the Result that it is from the second trip on.
     pub inputs: Vec<IteratedInput>,
-    /// Its Results: the port, and the axis along which the pieces of all trips stand, and whether the first trip's is
-    /// last; without, the last trip's is the result.
+    /// Its Results: the port, and the axis along which the pieces of all trips stand, and whether
+    /// the first trip's is last; without, the last trip's is the result.
     pub outputs: Vec<IteratedOutput>,
-    /// Where it is a Loop that a condition ends: how often it is computed at most, whether it is at all, and the port in the body that says whether it
-    /// goes on.
+    /// Where it is a Loop that a condition ends: how often it is computed at most, whether it is at
+    /// all, and the port in the body that says whether it goes on.
     pub until: Option<(usize, Port, Port)>,
 }
 
@@ -217,7 +219,8 @@ impl ModelFile {
         self.stored("i64", shape, offset)
     }
 
-    /// A GRUCell or RNNCell over x, h, W, R and, if there is one, B. `hidden_size` is added to its attributes.
+    /// A GRUCell or RNNCell over x, h, W, R and, if there is one, B. `hidden_size` is added to its
+    /// attributes.
     pub fn cell(&mut self, name: &str, kind: &str, attributes: &str, inputs: &[&Port]) -> Port {
         let shape = inputs[1].shape.clone();
         self.work += inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();

@@ -13,8 +13,8 @@ use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
 use crate::subject::Subject;
 
-/// The model of a recipe with its calls: an ordinary one, one that saturates, one of denormals, and one with infinities and
-/// NaN in it.
+/// The model of a recipe with its calls: an ordinary one, one that saturates, one of denormals, and
+/// one with infinities and NaN in it.
 ///
 /// # Panics
 /// As [`compiled`].
@@ -110,7 +110,8 @@ pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Sub
     subject
 }
 
-/// The text and the weights of an IR, compiled, with calls of all kinds, and the warnings; or why they are refused.
+/// The text and the weights of an IR, compiled, with calls of all kinds, and the warnings; or why
+/// they are refused.
 pub fn accepted(
     name: &str,
     text: &[u8],

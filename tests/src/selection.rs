@@ -1,4 +1,5 @@
-//! Some of many subjects that have every form of generated code: what a second compiler of a language takes, where the first takes all.
+//! Some of many subjects that have every form of generated code: what a second compiler of a
+//! language takes, where the first takes all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,8 @@ use crate::subject::Subject;
 /// In how many subjects of a selection each form is, unless there are fewer.
 const TIMES: usize = 2;
 
-/// What the bodies of a subject are made of: by instruction set the kinds of kernels, and the operations and statements in them.
+/// What the bodies of a subject are made of: by instruction set the kinds of kernels, and the
+/// operations and statements in them.
 fn forms(subject: &Subject) -> BTreeSet<String> {
     let bodies = subject.isas().zip(&subject.compilation.program.bodies);
     bodies.flat_map(|((isa, _), body)| words(body).into_iter().map(move |word| format!("{isa} {word}"))).collect()
@@ -27,7 +29,8 @@ fn words(body: &Body) -> BTreeSet<String> {
     words
 }
 
-/// The places of the subjects that are taken, in their order: each one adds more than any other of what is missing.
+/// The places of the subjects that are taken, in their order: each one adds more than any other of
+/// what is missing.
 pub fn covering(subjects: &[Subject]) -> Vec<usize> {
     let forms: Vec<_> = subjects.iter().map(forms).collect();
     chosen(&forms).into_iter().collect()

@@ -1,4 +1,5 @@
-//! What a test leaves out because this machine lacks something. `.ci/run` counts it in its last line.
+//! What a test leaves out because this machine lacks something. `.ci/run` counts it in its last
+//! line.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -43,8 +44,8 @@ pub enum Far {
     Run,
 }
 
-/// True if a compiler with these flags gets so far with `program`, in C, or in C++ where its name says
-/// that.
+/// True if a compiler with these flags gets so far with `program`, in C, or in C++ where its name
+/// says that.
 pub fn compiler_works(compiler: &str, flags: &[&str], program: &str, far: Far) -> bool {
     let folder = folder();
     let built = fs::create_dir_all(&folder).is_ok() && build(&folder, compiler, flags, program, far);
@@ -74,8 +75,8 @@ fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
 }
 
-/// True if a tool does its work: a compiler's program runs or, where it is for another machine, links;
-/// other tools do something small. Asked once.
+/// True if a tool does its work: a compiler's program runs or, where it is for another machine,
+/// links; other tools do something small. Asked once.
 pub fn works(tool: &str) -> bool {
     static ASKED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +90,8 @@ fn probe(tool: &str) -> bool {
         "gcc" | "cc" | "g++" | "c++" => compiler_works(tool, &[], ONE_LINE, Far::Run),
         "arm-none-eabi-gcc" => compiler_works(tool, &["-mcpu=cortex-m4", "--specs=nosys.specs"], ONE_LINE, Far::Linked),
         _ if name.starts_with("clang") => compiler_works(tool, &[], ONE_LINE, Far::Run),
-        // these find headers by the specs of a machine and link with its script: `Machine::is_here` tries all of it
+        // these find headers by the specs of a machine and link with its script: `Machine::is_here`
+        // tries all of it
         _ if name.ends_with("-elf-gcc") || name.ends_with("-eabi-gcc") => {
             compiler_works(tool, &[], NO_HEADERS, Far::Compiled)
         }
@@ -195,8 +197,8 @@ pub fn is_required(tool: &str) -> bool {
     INSTALLED_BY_CI.contains(&tool) && env::var_os("CI").is_some()
 }
 
-/// Says what this machine lacks, so that the test that calls this leaves something out: to the user, who sees it where the test passes too,
-/// and to the list.
+/// Says what this machine lacks, so that the test that calls this leaves something out: to the
+/// user, who sees it where the test passes too, and to the list.
 pub fn skip(lacking: &str) {
     let line = format!("skipped: {}: {lacking}\n", thread::current().name().unwrap_or("a test"));
     // not by `print!`, which a test that passes keeps to itself

@@ -46,7 +46,8 @@ pub type Key = (String, String, usize, Way, usize);
 /// The bits of every result; every NaN is the same one.
 pub type Values = BTreeMap<Key, Vec<u32>>;
 
-/// The bits by which results are compared: the sign and payload of a NaN are the processor's own affair.
+/// The bits by which results are compared: the sign and payload of a NaN are the processor's own
+/// affair.
 pub fn bits(value: f32) -> u32 {
     if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
 }
@@ -62,7 +63,8 @@ impl Subject {
         self.compilation.plan.isas.iter().map(|(isa, fused)| (isa.name, *fused))
     }
 
-    /// The places of the instruction sets whose bodies differ from all before, with their names and profiles: of the others the interpreter makes the same.
+    /// The places of the instruction sets whose bodies differ from all before, with their names and
+    /// profiles: of the others the interpreter makes the same.
     pub fn distinct(&self) -> Vec<(usize, &'static str, bool)> {
         let bodies = &self.compilation.program.bodies;
         let all: Vec<_> = self.isas().enumerate().map(|(at, (name, fused))| (at, name, fused)).collect();
@@ -132,8 +134,9 @@ impl Subject {
         reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
-    /// Everything that a driver should print on the instruction sets `on`, and for the scalar body of a small network. One body is interpreted for all
-    /// that fuse multiply-add, and one for all that do not: they have the same bits.
+    /// Everything that a driver should print on the instruction sets `on`, and for the scalar body
+    /// of a small network. One body is interpreted for all that fuse multiply-add, and one for all
+    /// that do not: they have the same bits.
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
         let mut interpreted = [None, None];

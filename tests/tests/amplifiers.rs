@@ -1,4 +1,5 @@
-//! Models of amplifiers (`tests/amplifiers`): what is read is what NumPy computes in float64, in Rust and in C too.
+//! Models of amplifiers (`tests/amplifiers`): what is read is what NumPy computes in float64, in
+//! Rust and in C too.
 
 use std::fs;
 use std::path::{Path, PathBuf};

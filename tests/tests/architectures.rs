@@ -1,4 +1,5 @@
-//! An instruction set is a row: one that cellc does not know, chosen when compiling, is interpreted and printed like any other.
+//! An instruction set is a row: one that cellc does not know, chosen when compiling, is interpreted
+//! and printed like any other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,7 +83,8 @@ fn extreme_products() -> Subject {
     };
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[ROWS, 3]);
-    // each column has a magnitude of its own, and few bits in half of them, so that some sums lie between two numbers
+    // each column has a magnitude of its own, and few bits in half of them, so that some sums lie
+    // between two numbers
     let weight = |at: usize| {
         let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0) * f64::from(at as i32 % 5 - 2);
         let few = if at.is_multiple_of(2) { value } else { value.round() };

@@ -27,7 +27,8 @@ fn printed(command: &mut Command) -> String {
     text
 }
 
-/// Runs `cellc` in a folder with the words of a line, in which paths start at the top of the repository.
+/// Runs `cellc` in a folder with the words of a line, in which paths start at the top of the
+/// repository.
 fn cellc(folder: &Path, line: &str) -> String {
     let line = line.split("    #").next().unwrap_or_default().replace('\'', "");
     let words = line.split_whitespace().map(|word| {
@@ -85,7 +86,8 @@ fn run(program: &Program) -> String {
     printed(&mut Command::new(at.join("main")))
 }
 
-/// Programs print what the page says below them, or one number twice: the page shows two ways to it.
+/// Programs print what the page says below them, or one number twice: the page shows two ways to
+/// it.
 fn programs_print(page: &str, count: usize) {
     let programs = programs(page);
     assert_eq!(programs.len(), count, "{page}");
@@ -126,8 +128,9 @@ fn programs_of_the_generated_file() {
     programs_print("docs/generated-file.md", 2);
 }
 
-/// Commands that read a model of the repository run, and print the lines that the page shows below them, or write
-/// these lines. Commands that compile generated code are left out: they take long, and other tests run them.
+/// Commands that read a model of the repository run, and print the lines that the page shows below
+/// them, or write these lines. Commands that compile generated code are left out: they take long,
+/// and other tests run them.
 #[test]
 fn commands_run() {
     let mut count = 0;
@@ -197,7 +200,8 @@ fn the_service_answers() {
     assert!(blocks("docs/tutorial-service.md").iter().any(|(_, block)| *block == answers), "{answers}");
 }
 
-/// The program in the tutorial of a plug-in prints what the page says, except for the instruction sets.
+/// The program in the tutorial of a plug-in prints what the page says, except for the instruction
+/// sets.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_tutorial_of_a_plugin_prints_what_it_promises() {

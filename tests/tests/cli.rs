@@ -1,4 +1,5 @@
-//! The command as a user meets it: arguments, exit statuses, what is printed where, what is left on disk.
+//! The command as a user meets it: arguments, exit statuses, what is printed where, what is left on
+//! disk.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -73,7 +74,8 @@ impl Done {
         self
     }
 
-    /// Failed with this status, said all of `words` on standard error and nothing on standard output.
+    /// Failed with this status, said all of `words` on standard error and nothing on standard
+    /// output.
     #[track_caller]
     fn failed(self, status: i32, words: &[&str]) -> Self {
         assert_eq!(self.status, Some(status), "{}", self.stderr);
@@ -242,7 +244,8 @@ fn words_of_other_tools_are_understood() {
     }
 }
 
-/// Exporters merge a tensor that is given for h and for c: no option keeps both states in one input.
+/// Exporters merge a tensor that is given for h and for c: no option keeps both states in one
+/// input.
 #[test]
 fn one_input_for_h_and_c_is_no_state() {
     let place = Place::new();
@@ -260,7 +263,8 @@ fn one_input_for_h_and_c_is_no_state() {
     assert!(!said.contains("--state"), "{said}");
 }
 
-/// Rows of B where one tensor has more than a part for each gate; no state, no bound of its magnitude.
+/// Rows of B where one tensor has more than a part for each gate; no state, no bound of its
+/// magnitude.
 #[test]
 fn headers_say_what_the_model_has() {
     let place = Place::new();
@@ -885,7 +889,8 @@ fn run_takes_open_sizes_from_each_call() {
     }
 }
 
-/// Where this machine has no instruction for what another multiplies and adds at once, C's library computes it.
+/// Where this machine has no instruction for what another multiplies and adds at once, C's library
+/// computes it.
 #[test]
 fn what_is_for_another_machine_runs_here() {
     let place = Place::new();
@@ -1000,7 +1005,8 @@ fn run_takes_inputs_and_outputs_by_name() {
     assert!(!place.path("o.npy").exists() && !place.path("o").exists());
 }
 
-/// A state without a file starts from zero and goes on, as in generated code; a file takes its place.
+/// A state without a file starts from zero and goes on, as in generated code; a file takes its
+/// place.
 #[test]
 fn run_keeps_states_that_no_file_gives() {
     let place = Place::new();
@@ -1028,8 +1034,8 @@ fn run_keeps_states_that_no_file_gives() {
     assert_ne!(results("started")[1], results("out")[1]);
 }
 
-/// Calls of any number of steps go on from each other with all that the model keeps: h, c, and the last inputs of a
-/// convolution. Files for all states begin another sequence.
+/// Calls of any number of steps go on from each other with all that the model keeps: h, c, and the
+/// last inputs of a convolution. Files for all states begin another sequence.
 #[test]
 fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     let place = Place::new();
@@ -1102,7 +1108,8 @@ fn run_says_which_integers_count_as_others() {
     assert_eq!(read_npy(&place.path("out/r1_out0.npy")).1, [4_194_303.0, -4_194_304.0, 7.0]);
 }
 
-/// A recording of many steps for a model of one: the lines that make calls of it are printed, and work.
+/// A recording of many steps for a model of one: the lines that make calls of it are printed, and
+/// work.
 #[test]
 fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
     let place = Place::new();
@@ -1181,7 +1188,8 @@ fn run_keeps_variables_from_call_to_call() {
     assert_results(&place, outputs, case, &["1, 4"; 5]);
 }
 
-/// A counter that is added to inputs of any batch: every batch has a program of its own, and the count goes on.
+/// A counter that is added to inputs of any batch: every batch has a program of its own, and the
+/// count goes on.
 const COUNTER: &str = r#"<net name="counter" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="?,1" element_type="f32"/><output><port id="0" precision="FP32" names="x"><dim>-1</dim><dim>1</dim></port></output></layer>
 <layer id="1" name="first" type="Const" version="opset1"><data element_type="f32" shape="1,1" offset="0" size="4"/><output><port id="0" precision="FP32"><dim>1</dim><dim>1</dim></port></output></layer>
@@ -1367,7 +1375,8 @@ fn check_takes_variables_lengths_and_loops() {
     }
 }
 
-/// What the table of precisions says of one is what the report says of a model that is compiled in it.
+/// What the table of precisions says of one is what the report says of a model that is compiled in
+/// it.
 #[test]
 fn inspect_compares_precisions() {
     let place = Place::new();
@@ -1427,7 +1436,8 @@ fn inspect_compares_precisions() {
     assert!(!table.contains("for each --precision"), "{table}");
 }
 
-/// The errors of layers that are multiplied in integers add up to that of the network; files of inputs serve, too.
+/// The errors of layers that are multiplied in integers add up to that of the network; files of
+/// inputs serve, too.
 #[test]
 fn check_says_what_integers_lose() {
     let place = Place::new();
@@ -1866,7 +1876,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
         "RAM: {state} bytes of state, {scratch} of scratch memory, about {stack} of stack (cellc inspect measures it)."
     );
     assert!(header.contains(&ram), "{header}");
-    // of two bodies, that which the target's compiler makes if it is told nothing else, and the other one by its name
+    // of two bodies, that which the target's compiler makes if it is told nothing else, and the
+    // other one by its name
     let of_armv7 = |isa: &[&str]| -> serde_json::Value {
         let mut arguments = arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];
         arguments.extend(isa.iter().map(Into::into));
@@ -1937,7 +1948,8 @@ fn inspect_counts_what_the_model_asks_for() {
     assert_eq!(report("gru_cell_min", &["--no-state"])["totals"]["state_bytes"], 0);
 }
 
-/// Of weights that two threads share each half counts its own: what it reads, in one step, but for padding.
+/// Of weights that two threads share each half counts its own: what it reads, in one step, but for
+/// padding.
 #[test]
 fn inspect_divides_weights_between_two_threads() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! The table of functions that all models have in common: several models through one loop, in C and in C++, with the bits of the models' own
-//! functions.
+//! The table of functions that all models have in common: several models through one loop, in C and
+//! in C++, with the bits of the models' own functions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ struct Model {
     says: &'static str,
 }
 
-/// A sample a step from two trainers, an open number of steps, several inputs and outputs and integers among them.
+/// A sample a step from two trainers, an open number of steps, several inputs and outputs and
+/// integers among them.
 const MODELS: [Model; 4] = [
     Model {
         name: "nam_amp",
@@ -89,7 +90,8 @@ fn written(name: &str) -> PathBuf {
     folder
 }
 
-/// A program in what C11 and C++98 share. It knows the tables alone, runs every model in every way, and prints what a table says, or what is wrong.
+/// A program in what C11 and C++98 share. It knows the tables alone, runs every model in every way,
+/// and prints what a table says, or what is wrong.
 fn host() -> String {
     let mut text = HOST.to_owned();
     let (mut tables, mut all) = (String::new(), String::new());
@@ -328,7 +330,8 @@ fn the_shared_file_is_the_same_for_all_models_and_all_0_1_versions() {
 
 const DIGEST: &str = "2c08c8215b0b45dd84deb80348df1d34fa8e5214b5d2be8073e956899a363ead";
 
-/// The header of a model refuses the file of another interface; cellc writes over no file but its own, which it leaves alone.
+/// The header of a model refuses the file of another interface; cellc writes over no file but its
+/// own, which it leaves alone.
 #[test]
 fn two_files_that_differ_are_seen() {
     let folder = written("differ");

@@ -1,5 +1,5 @@
-//! Every case of the corpus through the float64 reference, the interpreter, and generated Rust and C on every
-//! instruction set that this machine has.
+//! Every case of the corpus through the float64 reference, the interpreter, and generated Rust and
+//! C on every instruction set that this machine has.
 
 use std::path::{Path, PathBuf};
 
@@ -37,8 +37,8 @@ fn chains() -> Vec<Subject> {
     all.map(|(name, after, at_run_time)| chain::subject(name, &Options::default(), after, at_run_time)).into()
 }
 
-/// A dense layer whose weights are every finite number of 16 bits, one for each output, and one with every number of 8 bits in
-/// each row, whose scale is 1.
+/// A dense layer whose weights are every finite number of 16 bits, one for each output, and one
+/// with every number of 8 bits in each row, whose scale is 1.
 fn every_number() -> [Subject; 2] {
     let halves = (0..=u16::MAX).map(f16::from_bits).filter(|half| half.is_finite()).map(f16::to_f32).collect();
     let bytes: Vec<f32> = (0..255).map(|k| k as f32 - 127.0).collect();
@@ -66,7 +66,8 @@ fn every_number() -> [Subject; 2] {
     })
 }
 
-/// Cells of every kind and dense layers with their matrices in every format; some with a file of weights.
+/// Cells of every kind and dense layers with their matrices in every format; some with a file of
+/// weights.
 fn formats() -> Vec<Subject> {
     let cases =
         ["gru_cell_128_fp16", "gru_cell_lbr0", "lstm_cell_fp16", "rnn_cell_relu_clip", "torch_gru2_head_static"];
@@ -98,7 +99,8 @@ fn formats() -> Vec<Subject> {
     all
 }
 
-/// Compiled without fused multiply-add too: a cell of every kind, a sequence, a head, an iterator. The generic body is unfused in all cases.
+/// Compiled without fused multiply-add too: a cell of every kind, a sequence, a head, an iterator.
+/// The generic body is unfused in all cases.
 const UNFUSED_TOO: [&str; 7] = [
     "gru_cell_lbr0",
     "gru_cell_lbr1",
@@ -115,7 +117,8 @@ const QUICK_TOO: [(Accuracy, [&str; 3]); 2] = [
     (Accuracy::Audio, ["lstm_cell", "onnx_gru_bi_activations", "gru_cell_tanh_sigmoid"]),
 ];
 
-/// One half of all cases, some in both profiles and with activations of every level, and of the chains: two tests are compiled at a time.
+/// One half of all cases, some in both profiles and with activations of every level, and of the
+/// chains: two tests are compiled at a time.
 fn subjects(half: usize) -> Vec<Subject> {
     let cases = corpus::cases();
     let named = |names: &[&str]| -> Vec<Case> { names.iter().map(|name| corpus::case(name)).collect() };
@@ -157,7 +160,8 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
                     for ((i, place), found, right, limit) in
                         compared.elements().filter(|e| e.0.0 < case.tolerance.len())
                     {
-                        // the oracle goes on from its own variables, the bound is that of a step from the program's
+                        // the oracle goes on from its own variables, the bound is that of a step
+                        // from the program's
                         let tolerance = case.tolerance[i];
                         let errors = [(found - case.runs[*run].oracle[i][place]).abs(), (found - right).abs()];
                         let allowed = [tolerance, tolerance.min(if limit.is_nan() { f64::INFINITY } else { limit })];
@@ -335,7 +339,8 @@ fn generated_rust_of_the_other_half_is_too() {
     generated_rust(1, &["-Copt-level=1", driver::ASSERTED]);
 }
 
-/// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or output.
+/// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or
+/// output.
 fn generated_c(half: usize, level: &str) {
     let (subjects, isas) = (subjects(half), driver::isas());
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
@@ -390,7 +395,8 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
 
-/// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which fuses.
+/// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which
+/// fuses.
 #[test]
 fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
     for (fma, profile, most) in [(Fma::Auto, "fused", 2.0), (Fma::Off, "unfused", 2.5)] {

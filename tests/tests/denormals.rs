@@ -1,5 +1,5 @@
-//! What is below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state and writes an output, the same in Rust, in C and
-//! on every instruction set, and nothing else does.
+//! What is below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state and
+//! writes an output, the same in Rust, in C and on every instruction set, and nothing else does.
 
 use std::fs;
 use std::path::Path;
@@ -169,7 +169,8 @@ fn with_states() -> Vec<Subject> {
     ]
 }
 
-/// What the program sets as a state of each model in C: name, field, elements of the state and of the other input, outputs.
+/// What the program sets as a state of each model in C: name, field, elements of the state and of
+/// the other input, outputs.
 const STATES: [(&str, &str, usize, usize, &[usize]); 3] =
     [("delayed", "d", 40, 2, &[2, 40]), ("growing", "d", 20, 20, &[20, 20]), ("amplifying", "h", 3, 3, &[3])];
 
@@ -226,7 +227,8 @@ fn a_small_state_that_is_set_is_read_as_zero_in_c() {
     driver::run(&mut Command::new(folder.join("main")));
 }
 
-/// A state of which each element is read once crosses memory for no flush; that of a cell is flushed where it stands.
+/// A state of which each element is read once crosses memory for no flush; that of a cell is
+/// flushed where it stands.
 #[test]
 fn no_step_in_c_copies_a_state_to_flush_it() {
     for subject in with_states() {

@@ -1,5 +1,5 @@
-//! Deep models: every stage goes through 10,000 layers in a thread of 2 MiB, unoptimised too; what is deeper than the limits is refused by
-//! name.
+//! Deep models: every stage goes through 10,000 layers in a thread of 2 MiB, unoptimised too; what
+//! is deeper than the limits is refused by name.
 
 use std::path::Path;
 use std::thread;
@@ -47,8 +47,8 @@ fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
     Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
 }
 
-/// Everything that cellc does with a model, from reading to dropping it: every printed form, both languages, the interpreter, whose
-/// numbers are held to the reference and the bound.
+/// Everything that cellc does with a model, from reading to dropping it: every printed form, both
+/// languages, the interpreter, whose numbers are held to the reference and the bound.
 fn every_stage(file: ModelFile) {
     let subject = compiled(file).unwrap_or_else(|problems| panic!("it is refused: {problems:?}"));
     let (model, compilation) = (subject.model(), &subject.compilation);

@@ -152,8 +152,8 @@ fn links(text: &str) -> Vec<String> {
     links.filter(|link| !link.contains("://")).map(str::to_owned).collect()
 }
 
-/// Links of the book work in the HTML of mdBook, too: mdBook builds the files in `docs`, and renames
-/// `README.md` without its links.
+/// Links of the book work in the HTML of mdBook, too: mdBook builds the files in `docs`, and
+/// renames `README.md` without its links.
 #[test]
 fn links_of_the_book_stay_in_the_book() {
     let book = fs::canonicalize(file("docs")).expect("the book");

@@ -1,5 +1,5 @@
-//! One text of generated Rust compiles with warnings refused in every edition: as the root of a crate, as a module, through
-//! `include!`, with std and without.
+//! One text of generated Rust compiles with warnings refused in every edition: as the root of a
+//! crate, as a module, through `include!`, with std and without.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use cellc_tests::{corpus, driver, kernels, random, recipe};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 
-/// The corpus, some of it with its weights in a file, random models, which have several inputs, outputs and cells, and every
-/// form that kernels have.
+/// The corpus, some of it with its weights in a file, random models, which have several inputs,
+/// outputs and cells, and every form that kernels have.
 fn subjects() -> Vec<Subject> {
     let options = |weights_as| Options { weights_as, ..Options::default() };
     let compiled = |case: corpus::Case| {
@@ -38,7 +38,8 @@ fn check(folder: &Path, edition: &str, root: &str) -> Command {
     command
 }
 
-/// A way for a crate to hold generated files: the name of the way, the head of the crate, the item that holds one.
+/// A way for a crate to hold generated files: the name of the way, the head of the crate, the item
+/// that holds one.
 type Way = (&'static str, &'static str, fn(&str) -> String);
 
 const WAYS: [Way; 4] = [
@@ -61,8 +62,8 @@ fn editions_and_ways_to_hold_a_file() {
     let mut commands = Vec::new();
     for (nth, (way, head, item)) in WAYS.into_iter().enumerate() {
         for (at, edition) in EDITIONS.into_iter().enumerate() {
-            // every subject is held in one way in the newest edition, and once more in one of the others, of which each takes two ways; all crates
-            // hold the one of every form
+            // every subject is held in one way in the newest edition, and once more in one of the
+            // others, of which each takes two ways; all crates hold the one of every form
             let newest = edition == "2024";
             if !newest && !(at + nth).is_multiple_of(2) {
                 continue;
@@ -131,7 +132,8 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let text = subject.files(Language::Rust).pop().expect("the source comes last").bytes;
         let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
-        // the operations of vectors are expressions of intrinsics, whose macro gives the reason once
+        // the operations of vectors are expressions of intrinsics, whose macro gives the reason
+        // once
         let of_vectors = |line: &str| line.contains("unsafe { $");
         // what such a function asks of its caller stands in its documentation
         let is_block = |line: &str| line.contains("unsafe") && !of_vectors(line) && !line.starts_with("unsafe fn ");
@@ -149,8 +151,8 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let (asserted, places): (Vec<usize>, Vec<usize>) = all.into_iter().partition(of_arrays);
         let macros = text.matches("macro_rules! register {").count();
         assert_eq!(text.matches("// SAFETY, of every expression: ").count(), macros, "{}", subject.name);
-        // the question and the calls of all bodies but the baseline's where there are several, the weights, the question for tiles and what they do,
-        // and what another thread is handed where
+        // the question and the calls of all bodies but the baseline's where there are several, the
+        // weights, the question for tiles and what they do, and what another thread is handed where
         // there is one
         let bodies = &subject.compilation.program.bodies;
         let two_threads = bodies.iter().any(Body::has_halves);

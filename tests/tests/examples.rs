@@ -108,7 +108,8 @@ fn make(folder: &Path, goal: &str, arguments: &[&str]) -> (String, String) {
     (printed, said)
 }
 
-/// A copy of the C project, built by its own Makefile around the command; every state against the float64 reference.
+/// A copy of the C project, built by its own Makefile around the command; every state against the
+/// float64 reference.
 #[test]
 fn c_project() {
     if !has("make") || !has("cc") {
@@ -191,7 +192,8 @@ fn plugin_with_models_of_other_programs() {
     assert!(folder.join("build/lead.c").exists());
 }
 
-/// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is installed.
+/// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is
+/// installed.
 fn wasm(from: &str, tools: &[&str]) {
     if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
         return;
@@ -266,7 +268,8 @@ fn cortex_m() {
     cortex_m_in_rust(&folder);
 }
 
-/// The same in Rust without std, where a compiler for that machine is installed: rustup's, or Debian's, which compiles core itself.
+/// The same in Rust without std, where a compiler for that machine is installed: rustup's, or
+/// Debian's, which compiles core itself.
 fn cortex_m_in_rust(folder: &Path) {
     let rustc = Command::new("rustc").args(["--print", "target-libdir", "--target", "thumbv7em-none-eabihf"]).output();
     let libraries = rustc.expect("rustc starts").stdout;

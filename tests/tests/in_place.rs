@@ -1,4 +1,5 @@
-//! The input and the output as one array: the bits that two arrays give, optimised, in both languages.
+//! The input and the output as one array: the bits that two arrays give, optimised, in both
+//! languages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ struct Model {
     steps: bool,
 }
 
-/// A cell is read by one panel after the other, a sequence by one step after the other; a second layer reads no input.
+/// A cell is read by one panel after the other, a sequence by one step after the other; a second
+/// layer reads no input.
 const MODELS: [Model; 4] = [
     Model {
         name: "gru_one",
@@ -218,7 +220,8 @@ fn c_main() -> String {
 #[test]
 fn one_array_gives_the_bits_of_two_in_c() {
     let _ = one_array_in_c(false);
-    // where the copy is left out, the test sees it: a kernel that flushes its input reads it before it writes
+    // where the copy is left out, the test sees it: a kernel that flushes its input reads it before
+    // it writes
     let (folder, wrong) = one_array_in_c(true);
     let mut needed = String::new();
     for Model { name, input, output, copies, .. } in MODELS {
@@ -237,7 +240,8 @@ fn one_array_gives_the_bits_of_two_in_c() {
     assert_eq!(wrong(c_compilers()[0], &["-O3"]), needed);
 }
 
-/// The folder with the files, and what compiles them and says which models give other bits: none does.
+/// The folder with the files, and what compiles them and says which models give other bits: none
+/// does.
 fn one_array_in_c(keep_denormals: bool) -> (PathBuf, impl Fn(&str, &[&str]) -> String) {
     let folder = written(Language::C, keep_denormals);
     fs::write(folder.join("main.c"), c_main()).expect("a file");

@@ -1,5 +1,6 @@
-//! How many instructions a step takes: on AVX2 as valgrind's callgrind counts them, on other machines as QEMU does, with the bytes of code and
-//! of the stack. No kernel grows unnoticed, and no test fails on time.
+//! How many instructions a step takes: on AVX2 as valgrind's callgrind counts them, on other
+//! machines as QEMU does, with the bytes of code and of the stack. No kernel grows unnoticed, and
+//! no test fails on time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,10 +31,12 @@ const KEPT: Kept = Kept {
     update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions",
 };
 
-/// The steps of the shorter run; the longer one makes twice as many. Even, since some kernels alternate between two orders.
+/// The steps of the shorter run; the longer one makes twice as many. Even, since some kernels
+/// alternate between two orders.
 const STEPS: u64 = 16;
 
-/// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs in Rust.
+/// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs
+/// in Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
 
 /// One of the files of `onnx/cases`.
@@ -41,7 +44,8 @@ fn of_case(name: &str) -> Builder {
     Builder::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"))
 }
 
-/// A convolution of 16 channels of 24 elements to some others, windows of 3: on AVX2 the last of the vectors of 22 positions overlaps the one before it.
+/// A convolution of 16 channels of 24 elements to some others, windows of 3: on AVX2 the last of
+/// the vectors of 22 positions overlaps the one before it.
 fn convolution(channels: usize) -> Builder {
     let mut random = Random::new(1);
     let mut file = ModelFile::default();
@@ -116,7 +120,8 @@ fn workloads() -> [Workload; 16] {
     ]
 }
 
-/// Gives a cell of so many gates and parts of B weights for which its state neither grows nor dies away.
+/// Gives a cell of so many gates and parts of B weights for which its state neither grows nor dies
+/// away.
 fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: usize, bias_parts: usize) -> Builder {
     let mut random = Random::new(1);
     let range = 1.0 / (hidden_size as f32).sqrt();
@@ -125,11 +130,12 @@ fn with_weights(builder: Builder, hidden_size: usize, input_size: usize, gates: 
     builder.weight_values(&tensor(rows * input_size), &tensor(rows * hidden_size), &tensor(bias_parts * hidden_size))
 }
 
-/// What cargo compiles a program with unless a profile says otherwise: levels of optimisation, codegen units, and how many times the instructions of level 3
-/// and one unit a step may take.
+/// What cargo compiles a program with unless a profile says otherwise: levels of optimisation,
+/// codegen units, and how many times the instructions of level 3 and one unit a step may take.
 const PROFILES: [(&str, &str, f64); 4] = [("3", "16", 1.03), ("2", "1", 1.2), ("s", "1", 4.0), ("0", "256", 400.0)];
 
-/// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles it.
+/// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles
+/// it.
 fn program(folder: &Path, workload: &Workload) -> Command {
     // what is inlined must not depend on how the crate was cut into pieces
     program_with(folder, workload, ("3", "1"))
@@ -159,7 +165,8 @@ fn program_with(folder: &Path, (_, builder, x, outputs): &Workload, (level, unit
     command
 }
 
-/// The instructions of one step of the program in `folder`: of those of twice the steps, what the start does not take.
+/// The instructions of one step of the program in `folder`: of those of twice the steps, what the
+/// start does not take.
 fn instructions(folder: &Path) -> u64 {
     let count = |steps: u64| {
         let text = fs::read_to_string(callgrind_file(folder, steps)).expect("callgrind writes its counts");
@@ -207,7 +214,8 @@ fn no_kernel_takes_more_instructions_than_are_kept() {
     KEPT.check(&compiler(), &count());
 }
 
-/// Generated Rust is as fast in other profiles as a profile can be: vectors are registers of the processor, whatever LLVM makes of loops.
+/// Generated Rust is as fast in other profiles as a profile can be: vectors are registers of the
+/// processor, whatever LLVM makes of loops.
 #[test]
 fn every_profile_takes_few_more_instructions() {
     if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
@@ -236,8 +244,8 @@ fn every_profile_takes_few_more_instructions() {
     }
 }
 
-/// Eight delay lines of 501 elements that a step moves on by one, and of which it reads the oldest element. Longer copies are one
-/// instruction of x86-64, which valgrind counts once for each byte.
+/// Eight delay lines of 501 elements that a step moves on by one, and of which it reads the oldest
+/// element. Longer copies are one instruction of x86-64, which valgrind counts once for each byte.
 fn delay_lines() -> Builder {
     let (mut file, mut states, mut oldest) = (ModelFile::default(), Vec::new(), Vec::new());
     let x = file.parameter("x", &[1, 1]);
@@ -344,7 +352,8 @@ fn drawn(file: &mut ModelFile, random: &mut Random, shape: &[usize]) -> Port {
     file.constant(shape, Stored::F32, random.even(shape.iter().product(), 1.0).into_iter())
 }
 
-/// A cell of 32 inputs and 64 units, whose sums fill the registers of a Cortex-M4F: an LSTM in f32, a GRU in f32 and int16.
+/// A cell of 32 inputs and 64 units, whose sums fill the registers of a Cortex-M4F: an LSTM in f32,
+/// a GRU in f32 and int16.
 fn cells_of_64(machine: &Machine) -> [Trial; 3] {
     let lstm = ("lstm_64", "LSTMCell", "opset4", &["x", "h", "c"][..], 4);
     let gru = ("gru_64", "GRUCell", "opset3", &["x", "h"][..], 3);
@@ -421,7 +430,8 @@ fn no_machine_takes_more_than_is_kept() {
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
 }
 
-/// Other machines of which there are estimates, each with the instruction set that it has by its compiler's flags, if it is not the usual one.
+/// Other machines of which there are estimates, each with the instruction set that it has by its
+/// compiler's flags, if it is not the usual one.
 const ESTIMATED: [(&str, &str); 8] = [
     ("cortex-m0", ""),
     ("cortex-m3", ""),
@@ -460,7 +470,8 @@ fn limit(machine: &Machine) -> u64 {
 /// The cases that are counted again with every change.
 const AGAIN: [&str; 3] = ["gru_cell_128_fp16", "rnnoise_step_f32", "stacked_gru_rows"];
 
-/// The cases whose time goes into powers and single elements, which estimates count for too little: up to a third.
+/// The cases whose time goes into powers and single elements, which estimates count for too little:
+/// up to a third.
 const OF_POWERS: [&str; 1] = ["neighbours_and_rows"];
 
 /// The cases of the corpus that have 1,000 multiply-adds, every sequence at its full length.
@@ -478,7 +489,8 @@ fn corpus_of(machine: &Machine) -> Vec<Trial> {
     subjects.collect()
 }
 
-/// The models that are multiplied in integers, those whose weights have fewer bits, and the cells of 64 units and the depthwise convolution where they are counted.
+/// The models that are multiplied in integers, those whose weights have fewer bits, and the cells
+/// of 64 units and the depthwise convolution where they are counted.
 fn other_formats(machine: &Machine) -> Vec<Trial> {
     let mut others = in_integers(machine);
     others.extend(cases(machine, &MODELS[1..2]));

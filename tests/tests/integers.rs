@@ -60,7 +60,8 @@ fn mixtures() -> impl Iterator<Item = Subject> {
     })
 }
 
-/// A step that is the reference's, of the precision that was asked for each layer, and within its bound.
+/// A step that is the reference's, of the precision that was asked for each layer, and within its
+/// bound.
 fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     let mut variables = subject.variables();
     let before = exact(&variables);
@@ -76,7 +77,8 @@ fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     compared
 }
 
-/// Each layer multiplies what was asked for it: programs and bounds, and the weights that are stored.
+/// Each layer multiplies what was asked for it: programs and bounds, and the weights that are
+/// stored.
 #[test]
 fn layers_have_a_precision_of_their_own() {
     let mut sizes = Vec::new();
@@ -122,8 +124,9 @@ fn layers_without_a_matrix_are_refused() {
     assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));
 }
 
-/// Weights that are multiples of a scale already keep it, and lose nothing: RNNoise's, which are whole numbers from -128 over 256, but in 8 bits those
-/// rows that hold -128; and those behind a FakeQuantize, but for what that rounds.
+/// Weights that are multiples of a scale already keep it, and lose nothing: RNNoise's, which are
+/// whole numbers from -128 over 256, but in 8 bits those rows that hold -128; and those behind a
+/// FakeQuantize, but for what that rounds.
 #[test]
 fn quantised_weights_are_kept() {
     let lost = |case: &str, precision: Precision| {
@@ -145,7 +148,8 @@ fn quantised_weights_are_kept() {
     }
 }
 
-/// Models with scales for what they multiply, and how many of their products have them for x where all else is in f32, and where it is in integers; and for h.
+/// Models with scales for what they multiply, and how many of their products have them for x where
+/// all else is in f32, and where it is in integers; and for h.
 const QUANTISED: [(&str, usize, usize, usize); 5] = [
     ("int8_layers", 2, 3, 0),
     ("qdq_layers", 3, 3, 0),
@@ -160,8 +164,9 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
     Case::subjects(&case, options, "").into_iter().map(|(subject, _)| subject)
 }
 
-/// Products of multiples of a scale with such multiples are multiplied as integers, and lose nothing, whatever is asked for the others; x of a cell keeps its
-/// scale. On every instruction set the bits are the same; what is no number stays none.
+/// Products of multiples of a scale with such multiples are multiplied as integers, and lose
+/// nothing, whatever is asked for the others; x of a cell keeps its scale. On every instruction set
+/// the bits are the same; what is no number stays none.
 #[test]
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
@@ -205,7 +210,8 @@ fn scales_of_quantised_models_are_kept() {
     }
 }
 
-/// One of two GRUs of one name takes a step, whose x and h are rounded to multiples of scales of their own.
+/// One of two GRUs of one name takes a step, whose x and h are rounded to multiples of scales of
+/// their own.
 fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
     let (inputs, units) = (9, 40);
     let mut file = ModelFile::default();
@@ -277,7 +283,8 @@ fn cells_of_one_name_keep_their_own_scales() {
     }
 }
 
-/// Weights that are packed at run time give the bits of the same weights that are known when compiling, whatever instruction set reads them.
+/// Weights that are packed at run time give the bits of the same weights that are known when
+/// compiling, whatever instruction set reads them.
 #[test]
 fn weights_of_run_time_give_the_bits_of_baked_ones() {
     for (precision, _) in INTEGERS {
@@ -298,7 +305,8 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
     }
 }
 
-/// A row of given weights that holds no number, or an infinity, makes its unit no number, and changes no other one.
+/// A row of given weights that holds no number, or an infinity, makes its unit no number, and
+/// changes no other one.
 #[test]
 fn weights_of_run_time_that_are_not_finite_give_no_number() {
     for (precision, _) in INTEGERS {
@@ -349,7 +357,8 @@ fn halves_are_refused_for_weights_of_run_time() {
     }
 }
 
-/// Halves are refused for every layer of a model with weights that are given at run time, also for a layer whose weights are constants.
+/// Halves are refused for every layer of a model with weights that are given at run time, also for
+/// a layer whose weights are constants.
 #[test]
 fn halves_are_refused_beside_weights_of_run_time() {
     let mut file = ModelFile::default();
@@ -394,8 +403,8 @@ fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
     }
 }
 
-/// An element that lies between two integers may be rounded to the other one after another rounding before it: what one step of one element
-/// of a late vector does. All else is f32's own rounding.
+/// An element that lies between two integers may be rounded to the other one after another rounding
+/// before it: what one step of one element of a late vector does. All else is f32's own rounding.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn programs_multiply_the_integers_of_the_reference() {
@@ -457,7 +466,8 @@ fn bounds_include_what_integers_lose() {
     }
 }
 
-/// A NaN or an infinity in one row of a batch leaves no number in what is computed from it, and other rows as they are.
+/// A NaN or an infinity in one row of a batch leaves no number in what is computed from it, and
+/// other rows as they are.
 #[test]
 fn what_is_not_finite_is_no_number() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
@@ -520,7 +530,8 @@ impl Windows<'_> {
     }
 }
 
-/// Along one axis and several, with pads and without, even and odd windows that reach apart, several outputs of a channel.
+/// Along one axis and several, with pads and without, even and odd windows that reach apart,
+/// several outputs of a channel.
 const WINDOWS: [Windows<'static>; 6] = [
     Windows { each: 1, size: &[40], taps: &[9], dilation: 1, pads: 4 },
     Windows { each: 3, size: &[37], taps: &[4], dilation: 3, pads: 0 },
@@ -541,8 +552,8 @@ fn depthwise(options: &Options) -> Vec<Subject> {
     WINDOWS.iter().enumerate().map(subject).collect()
 }
 
-/// Depthwise convolutions over many positions multiply integers, with the same bits on every instruction set, in Rust and in C; their bounds hold, and weights are
-/// stored as the header says.
+/// Depthwise convolutions over many positions multiply integers, with the same bits on every
+/// instruction set, in Rust and in C; their bounds hold, and weights are stored as the header says.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn depthwise_convolutions_multiply_integers() {
@@ -630,7 +641,8 @@ fn a_channel_with_a_nan_is_nan() {
     }
 }
 
-/// x that is whole numbers already is not rounded once more: with whole weights, the results of integers are those of f32.
+/// x that is whole numbers already is not rounded once more: with whole weights, the results of
+/// integers are those of f32.
 #[test]
 fn whole_numbers_in_windows_stay_what_they_are() {
     for (k, windows) in WINDOWS.iter().enumerate() {
@@ -667,7 +679,8 @@ fn whole_numbers_in_windows_stay_what_they_are() {
     }
 }
 
-/// A dense layer, a cell that is given its weights or has them as constants, and a depthwise convolution, whose weights are so large.
+/// A dense layer, a cell that is given its weights or has them as constants, and a depthwise
+/// convolution, whose weights are so large.
 fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     let mut random = Random::new(5);
     let mut file = ModelFile::default();
@@ -691,7 +704,8 @@ fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     compiled(&format!("size_{weights:e}"), file, Options { precision: Some(precision), ..Options::default() }, 7)
 }
 
-/// Where a product with a scale may overflow there is no bound, and what underflows is within it: weights and inputs of every size.
+/// Where a product with a scale may overflow there is no bound, and what underflows is within it:
+/// weights and inputs of every size.
 #[test]
 fn bounds_hold_for_weights_and_inputs_of_any_size() {
     const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
@@ -723,7 +737,8 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
 /// Why a depthwise convolution stays f32 where a cell beside it is given its weights.
 const GIVEN: &str = "a model with weights that are given at run time";
 
-/// A depthwise convolution that stays f32 is named with the reason where integers are asked for, and refused where they are asked for it alone.
+/// A depthwise convolution that stays f32 is named with the reason where integers are asked for,
+/// and refused where they are asked for it alone.
 #[test]
 fn convolutions_that_stay_f32_say_so() {
     for (size, taps, stride, why) in [
@@ -771,7 +786,8 @@ fn convolutions_that_stay_f32_say_so() {
     }
 }
 
-/// What the header says of the bytes of weights, and what `inspect` says of precisions that are one and the same.
+/// What the header says of the bytes of weights, and what `inspect` says of precisions that are one
+/// and the same.
 #[test]
 fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     let mut file = ModelFile::default();
@@ -794,7 +810,8 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     }
 }
 
-/// What is computed, the constant and the result of a product, whether the constant is on the left, and whether x or the constant is transposed.
+/// What is computed, the constant and the result of a product, whether the constant is on the left,
+/// and whether x or the constant is transposed.
 type Product = (&'static [usize], &'static [usize], &'static [usize], bool, [bool; 2]);
 
 /// One constant on the left, several on either side, of a batch that is theirs, that of x, or both.
@@ -807,7 +824,8 @@ const PRODUCTS: [Product; 6] = [
     (&[9, 4], &[2, 3, 5, 9], &[2, 3, 5, 4], true, [false, false]),
 ];
 
-/// Products with such constants are dense layers, which multiply what was asked for, and are near what f32 makes of them.
+/// Products with such constants are dense layers, which multiply what was asked for, and are near
+/// what f32 makes of them.
 #[test]
 fn products_with_constants_on_either_side_multiply_integers() {
     for (k, (x, constant, result, left, [x_turned, constant_turned])) in PRODUCTS.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Every form that kernels have, in Rust and in C, on every instruction set that this machine has: bit for bit what the
-//! interpreter computes.
+//! Every form that kernels have, in Rust and in C, on every instruction set that this machine has:
+//! bit for bit what the interpreter computes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ fn generated_c_is_the_interpreter() {
     }
 }
 
-/// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of every kind of weights, of few sums and of many.
+/// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of
+/// every kind of weights, of few sums and of many.
 fn unrolled_cells() -> Vec<Subject> {
     let of = |precision| Options { precision: Some(precision), ..Options::default() };
     let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
@@ -70,7 +71,8 @@ fn unrolled_loops_give_the_same_bits() {
         let on: Vec<_> = bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
         assert!(!on.contains(&"generic"), "{}", subject.name);
-        // integers are walked in alternating order too, in chains; the step after the first walks backwards
+        // integers are walked in alternating order too, in chains; the step after the first walks
+        // backwards
         let plan = &subject.compilation.plan.products[0];
         let of_integers = subject.compilation.options.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.snake, of_integers, "{}", subject.name);
@@ -158,7 +160,8 @@ fn in_rust(file: ModelFile) -> String {
     String::from_utf8_lossy(&files.last().expect("the source").bytes).into_owned()
 }
 
-/// Planes are convolved as one line with gaps: what has a number for each channel is done before the gaps are left out, in the convolution.
+/// Planes are convolved as one line with gaps: what has a number for each channel is done before
+/// the gaps are left out, in the convolution.
 #[test]
 fn a_convolution_over_planes_adds_its_bias() {
     let mut file = ModelFile::default();
@@ -202,7 +205,8 @@ fn a_small_model_runs_with_short_vectors() {
     assert_eq!([8, 9].map(|elements| detected(product(elements))), [true, false]);
 }
 
-/// A GRU of 7 rows: a cell, or a sequence of one step, of which rows may have lengths that are given.
+/// A GRU of 7 rows: a cell, or a sequence of one step, of which rows may have lengths that are
+/// given.
 fn of_one_step(kind: &str, are_given: bool) -> Subject {
     let (rows, inputs, units) = (7, 5, 20);
     let mut file = ModelFile::default();

@@ -1,4 +1,5 @@
-//! Generated C on other machines: steps with states that go on, bit for bit what the interpreter computes.
+//! Generated C on other machines: steps with states that go on, bit for bit what the interpreter
+//! computes.
 
 use std::env;
 use std::f32::consts::LOG2_E;
@@ -22,8 +23,8 @@ use cellc_tests::recipe::{self, asked, seed};
 use cellc_tests::skipped::has;
 use cellc_tests::subject::Subject;
 
-/// Cases of the corpus, and how often their calls are repeated: cells of every kind, sequences, states of both kinds, weights at run time,
-/// heads with softmax and sigmoid.
+/// Cases of the corpus, and how often their calls are repeated: cells of every kind, sequences,
+/// states of both kinds, weights at run time, heads with softmax and sigmoid.
 const CASES: [(&str, usize); 14] = [
     // its states fade
     ("rnnoise_step_f32", 8),
@@ -84,7 +85,8 @@ fn drawn(machine: &Machine) -> Vec<Trial> {
         subject: random::on(&format!("random_{k}"), &recipe, (machine.options)()),
         rounds: ROUNDS,
     };
-    // QEMU 7.2 stops at the conversion of masked vectors to integers, which clang makes of packing's loops
+    // QEMU 7.2 stops at the conversion of masked vectors to integers, which clang makes of
+    // packing's loops
     let is_run = |trial: &Trial| {
         let packed = &trial.subject.compilation.packed;
         let packs = packed.run_time_len + packed.run_time_pairs > 0;
@@ -117,8 +119,8 @@ fn subnormal_in_between(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![near], vec![far]], ..subject }, rounds: 1 }
 }
 
-/// A state that fades from step to step, times small weights, which are subnormal when both are at their smallest, times a large number. Some
-/// lanes stay large, so that what is 0 in them shows.
+/// A state that fades from step to step, times small weights, which are subnormal when both are at
+/// their smallest, times a large number. Some lanes stay large, so that what is 0 in them shows.
 fn state_that_fades(machine: &Machine) -> Trial {
     const UNITS: usize = 12;
     let (shape, square) = ([1, UNITS], [UNITS, UNITS]);
@@ -144,7 +146,8 @@ fn state_that_fades(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![vec![1e-10; UNITS]]], ..subject }, rounds: 12 }
 }
 
-/// A product that is subnormal in between, of an input that may be the output: two layers, the second of which reads no input.
+/// A product that is subnormal in between, of an input that may be the output: two layers, the
+/// second of which reads no input.
 fn subnormal_in_place(machine: &Machine) -> Trial {
     const UNITS: usize = 12;
     let shape = [1, UNITS];
@@ -259,7 +262,8 @@ fn aarch64_dotprod() {
     assert!(trials.iter().all(|trial| trial.subject.isas().any(|(isa, _)| isa == "neon_dotprod")));
 }
 
-/// Weights that are packed on the machine itself, as whole numbers, where it reads them in an order of its own.
+/// Weights that are packed on the machine itself, as whole numbers, where it reads them in an order
+/// of its own.
 #[test]
 fn weights_are_packed_in_integers() {
     for machine in [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64, &AARCH64_DOTPROD] {
@@ -275,7 +279,8 @@ fn weights_are_packed_in_integers() {
     }
 }
 
-/// Integers on a Cortex-M55 compile at every level: registers of the assembly are the compiler's choice.
+/// Integers on a Cortex-M55 compile at every level: registers of the assembly are the compiler's
+/// choice.
 #[test]
 fn cortex_m55_compiles_integers_at_every_level() {
     let machine = &CORTEX_M55;
@@ -309,7 +314,9 @@ fn cortex_m55_compiles_integers_at_every_level() {
     }
 }
 
-/// ARMv7's instruction sets, each alone and together, with narrow weights and integer arithmetic, compile for machines with and without NEON; where the most significant byte is first, NEON is not used.
+/// ARMv7's instruction sets, each alone and together, with narrow weights and integer arithmetic,
+/// compile for machines with and without NEON; where the most significant byte is first, NEON is
+/// not used.
 #[test]
 fn armv7_compiles_with_any_list_of_instruction_sets() {
     if !CORTEX_M4F.is_here() {
@@ -356,7 +363,8 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
 /// Words that begin what compilers add to C.
 const EXTENSIONS: [&str; 5] = ["__attribute__", "__builtin", "__asm__", "__restrict", "vector_size"];
 
-/// The text that a compiler other than gcc and clang sees: without the lines between `#if defined(__GNUC__) ..` and its `#else`.
+/// The text that a compiler other than gcc and clang sees: without the lines between
+/// `#if defined(__GNUC__) ..` and its `#else`.
 fn without_gcc(text: &str) -> String {
     let mut is_for_gcc = false;
     let seen = text.lines().filter(|line| {
@@ -390,8 +398,9 @@ fn portable() {
     }
 }
 
-/// clang for Windows, in the mode that takes MSVC's arguments, and for both halves of a universal binary of Apple's take the files, weights in a
-/// file of their own among them. Their headers are not here, so nothing is linked.
+/// clang for Windows, in the mode that takes MSVC's arguments, and for both halves of a universal
+/// binary of Apple's take the files, weights in a file of their own among them. Their headers are
+/// not here, so nothing is linked.
 #[test]
 fn other_systems() {
     const CLANG: &str = "clang-19";
@@ -422,7 +431,8 @@ fn other_systems() {
     run_all(all.iter().flat_map(|flags| subjects.iter().map(move |subject| command(flags, subject))).collect());
 }
 
-/// The table of all machines: whether the bits are the interpreter's, and what a step of two models costs.
+/// The table of all machines: whether the bits are the interpreter's, and what a step of two models
+/// costs.
 #[test]
 #[ignore = "by hand: tests/machines/all"]
 fn all_machines() {
@@ -450,7 +460,8 @@ fn all_machines() {
     }
 }
 
-/// Other random models than those of every run: `CELLC_SEED=1 CELLC_MODELS=50 CELLC_MACHINE=riscv64`.
+/// Other random models than those of every run:
+/// `CELLC_SEED=1 CELLC_MODELS=50 CELLC_MACHINE=riscv64`.
 #[test]
 #[ignore = "by hand: a minute for each machine"]
 fn random_models() {

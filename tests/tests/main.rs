@@ -1,7 +1,8 @@
 //! The integration tests of cellc: one program, so that the compiler is linked once.
 //!
-//! The feature `full` adds the tier that CI runs: every case through rustc and gcc, other machines, counts of
-//! instructions, random models. `cargo test` without it takes a few minutes and needs a C compiler at most.
+//! The feature `full` adds the tier that CI runs: every case through rustc and gcc, other machines,
+//! counts of instructions, random models. `cargo test` without it takes a few minutes and needs a C
+//! compiler at most.
 
 mod book;
 mod cli;

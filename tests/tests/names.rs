@@ -1,7 +1,8 @@
-//! Any name will do: every identifier of generated files, of the headers that generated C includes and of the two languages, in
-//! every place that a user can name, compiles with warnings refused.
+//! Any name will do: every identifier of generated files, of the headers that generated C includes
+//! and of the two languages, in every place that a user can name, compiles with warnings refused.
 //!
-//! A model is compiled once and its text written once for each name, as a module of one Rust crate and as a part of one C file.
+//! A model is compiled once and its text written once for each name, as a module of one Rust crate
+//! and as a part of one C file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -131,7 +132,8 @@ fn constant(file: &mut ModelFile, shape: &[usize]) -> Port {
     file.constant(shape, Stored::F32, (0..shape.iter().product()).map(|i| i as f32 / 8.0 - 0.5))
 }
 
-/// A run-time number of steps: the pure function, `step` and `steps` take the one input and the one output.
+/// A run-time number of steps: the pure function, `step` and `steps` take the one input and the one
+/// output.
 fn steps() -> (ModelFile, Options) {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, OPEN, 1]);
@@ -320,7 +322,8 @@ fn kinds(language: Language) -> Vec<Kind> {
     ]
 }
 
-/// A source of Rust without its inner modules, which see nothing of what is around them but what they name by `super`.
+/// A source of Rust without its inner modules, which see nothing of what is around them but what
+/// they name by `super`.
 fn outermost(text: &str) -> String {
     let (mut left, mut rest) = (String::new(), text);
     while let Some((before, inner)) = rest.split_once(" mod ") {
@@ -337,7 +340,8 @@ fn outermost(text: &str) -> String {
     left + rest
 }
 
-/// The same in C, with the interface that it has; one that was made by hand has no model to compile.
+/// The same in C, with the interface that it has; one that was made by hand has no model to
+/// compile.
 fn in_c(compilation: &Compilation) -> Compilation {
     let interface = compilation.interface.clone();
     Compilation { interface, ..compilation.clone().in_language(Language::C) }
@@ -397,7 +401,8 @@ fn beginnings_of(name: &str) -> impl Iterator<Item = &str> {
 
 /// Models with many fields, for names in each of these places all at once.
 fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
-    /// Names of a model: what it may have takes more than twice as long where there are twice as many.
+    /// Names of a model: what it may have takes more than twice as long where there are twice as
+    /// many.
     const MOST: usize = 100;
     /// A model with so many fields, and the place of the k-th name.
     type Batch = (fn(usize) -> (ModelFile, Options), fn(usize) -> Place);
@@ -442,12 +447,14 @@ fn check_rust(edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]
     }
     fs::write(folder.path().join("all.rs"), all).expect("written");
     let mut rustc = driver::rustc();
-    // what would be written of the functions of another kind of library is long, and nobody reads it
+    // what would be written of the functions of another kind of library is long, and nobody reads
+    // it
     rustc.current_dir(&folder).args(["--crate-type=cdylib", "--emit=metadata", "-Dwarnings", "--edition", edition]);
     driver::run(rustc.args(flags).arg("all.rs"));
 }
 
-/// Files of C that are compiled as one: the names of their functions, all parts of those that end before an underscore, the headers, and all of them.
+/// Files of C that are compiled as one: the names of their functions, all parts of those that end
+/// before an underscore, the headers, and all of them.
 #[derive(Default)]
 struct Unit {
     names: BTreeSet<String>,
@@ -456,7 +463,8 @@ struct Unit {
 }
 
 impl Unit {
-    /// Whether the name, or what generated C appends to it, could be a name in one of the files, or the other way round.
+    /// Whether the name, or what generated C appends to it, could be a name in one of the files, or
+    /// the other way round.
     fn has_related(&self, name: &str) -> bool {
         self.names.contains(name)
             || self.beginnings.contains(name)
@@ -464,7 +472,8 @@ impl Unit {
     }
 }
 
-/// Checks C, and its headers as C++, in a run of each compiler. Files whose names could be parts of each other's are apart.
+/// Checks C, and its headers as C++, in a run of each compiler. Files whose names could be parts of
+/// each other's are apart.
 fn check_c(compilations: impl Iterator<Item = Compilation>) {
     let folder = own_folder();
     let mut units: Vec<Unit> = Vec::new();

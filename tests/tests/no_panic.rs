@@ -1,5 +1,6 @@
-//! Generated Rust cannot panic and does not allocate: the object file of every corpus case and of every form that kernels have, compiled as part of a no_std library,
-//! defines what it should and asks for nothing but what copies memory, and what compares names.
+//! Generated Rust cannot panic and does not allocate: the object file of every corpus case and of
+//! every form that kernels have, compiled as part of a no_std library, defines what it should and
+//! asks for nothing but what copies memory, and what compares names.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,8 @@ use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels};
 use tempfile::TempDir;
 
-/// What an object may ask for: compilers call these for arrays, and for names of instruction sets where there are many. Core asks for them too.
+/// What an object may ask for: compilers call these for arrays, and for names of instruction sets
+/// where there are many. Core asks for them too.
 const ALLOWED: [&str; 4] = ["bcmp", "memcpy", "memmove", "memset"];
 
 /// A generated file as a module of the library.
@@ -54,7 +56,8 @@ fn modules() -> Vec<Module> {
 fn symbols(folder: &Path, modules: &[Module], level: &str) -> (Vec<String>, Vec<String>) {
     let mut library = String::from("#![no_std]\n");
     for module in modules {
-        // what calls a small function may have a copy of it: its address is taken, so that the object has it, too
+        // what calls a small function may have a copy of it: its address is taken, so that the
+        // object has it, too
         let Module { name, function, .. } = module;
         library.push_str(&format!("pub mod {name};\n#[unsafe(no_mangle)]\n"));
         library.push_str(&format!("pub fn address_{name}() -> *const () {{ {name}::{function} as *const () }}\n"));
@@ -89,7 +92,8 @@ fn mangled(parts: &[&str]) -> Vec<String> {
     parts.iter().map(|part| format!("{}{part}", part.len())).collect()
 }
 
-/// The form of every kernel, and a third of the cases: they are made of the same kernels, and each is seen at one of the levels.
+/// The form of every kernel, and a third of the cases: they are made of the same kernels, and each
+/// is seen at one of the levels.
 fn holds(level: &str, third: usize) {
     if !has("nm") {
         return;

@@ -1,4 +1,5 @@
-//! NaN and infinite inputs: a NaN stays one, and both languages compute what the interpreter computes.
+//! NaN and infinite inputs: a NaN stays one, and both languages compute what the interpreter
+//! computes.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ use cellc_tests::subject::{Subject, assert_same};
 /// Elements of an input: the widest vector, and what is left of it.
 const LEN: usize = 16 + 1;
 
-/// A model with every activation in a cell with a clip, and every operation that chooses between values. Results that read `y` come first.
+/// A model with every activation in a cell with a clip, and every operation that chooses between
+/// values. Results that read `y` come first.
 fn file() -> (ModelFile, usize) {
     let mut file = ModelFile::default();
     let shape = [1, LEN];

@@ -1,4 +1,5 @@
-//! ONNX files: every case of `onnx/cases` through the interpreter and generated Rust and C, every damaged or hostile file of `onnx/bad`.
+//! ONNX files: every case of `onnx/cases` through the interpreter and generated Rust and C, every
+//! damaged or hostile file of `onnx/bad`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,8 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
     assert_same(&format!("{compiler} {flags:?}"), &expected, &found);
 }
 
-/// What comes with ONNX alone: peepholes and lengths of sequences, f = 1 - i, activations by direction.
+/// What comes with ONNX alone: peepholes and lengths of sequences, f = 1 - i, activations by
+/// direction.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn generated_rust_is_the_interpreter_bit_for_bit() {
@@ -147,7 +149,8 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
     assert_same("rust", &expected, &found);
 }
 
-/// Sums of one column in two rows of a batch at a time, which LLVM took for others; in integers too.
+/// Sums of one column in two rows of a batch at a time, which LLVM took for others; in integers
+/// too.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {

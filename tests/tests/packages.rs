@@ -1,5 +1,5 @@
-//! What goes to the registry with each published crate (`user_crate` unpacks the packages and builds them), and that the workspace compiles
-//! its dependencies once.
+//! What goes to the registry with each published crate (`user_crate` unpacks the packages and
+//! builds them), and that the workspace compiles its dependencies once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,8 +30,10 @@ fn packages_hold_their_licences_and_a_readme() {
     }
 }
 
-/// `cargo build`, `cargo doc` and `cargo test` of the workspace need each package with the same features, and so do programs and what runs
-/// while they are compiled, and `cargo test` of the default members: else cellc is compiled again, by tests that build the command or an example too.
+/// `cargo build`, `cargo doc` and `cargo test` of the workspace need each package with the same
+/// features, and so do programs and what runs while they are compiled, and `cargo test` of the
+/// default members: else cellc is compiled again, by tests that build the command or an example
+/// too.
 #[test]
 fn every_package_has_one_set_of_features() {
     let packages = |arguments: &[&str]| -> BTreeSet<String> {

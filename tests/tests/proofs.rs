@@ -1,5 +1,6 @@
-//! What other tools show of generated C, where they are installed: CBMC proves that no kernel reads or writes outside of an array, clang's
-//! RealtimeSanitizer sees that no step allocates, locks or waits. Miri interprets generated Rust.
+//! What other tools show of generated C, where they are installed: CBMC proves that no kernel reads
+//! or writes outside of an array, clang's RealtimeSanitizer sees that no step allocates, locks or
+//! waits. Miri interprets generated Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,8 @@ fn written(test: &str, subject: &Subject) -> PathBuf {
     folder
 }
 
-/// A program that makes one step with inputs and outputs of exactly their sizes: `attribute` is that of the function that calls the step, `call`
-/// names the step.
+/// A program that makes one step with inputs and outputs of exactly their sizes: `attribute` is
+/// that of the function that calls the step, `call` names the step.
 fn program(subject: &Subject, attribute: &str, call: &str) -> String {
     let interface = &subject.compilation.interface;
     let name = &interface.function;
@@ -57,7 +58,8 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
 
 fn cbmc(folder: &Path) -> Output {
     let mut command = Command::new("cbmc");
-    // what is computed with the numbers plays no part in where they stand: the formula is without it
+    // what is computed with the numbers plays no part in where they stand: the formula is without
+    // it
     command.args(["--bounds-check", "--pointer-check", "--unwinding-assertions", "--unwind", "20", "--slice-formula"]);
     command.args(["--verbosity", "4", "main.c"]).current_dir(folder).output().expect("cbmc starts")
 }
@@ -131,7 +133,8 @@ fn no_step_allocates_or_waits() {
     }
 }
 
-/// Whether cargo has Miri: `rustup toolchain install nightly --profile minimal --component miri,rust-src`.
+/// Whether cargo has Miri:
+/// `rustup toolchain install nightly --profile minimal --component miri,rust-src`.
 fn has_miri() -> bool {
     let miri = Command::new("cargo").args(["+nightly", "miri", "setup"]).output();
     let works = miri.is_ok_and(|output| output.status.success());
@@ -141,7 +144,8 @@ fn has_miri() -> bool {
     works
 }
 
-/// A value of the type that generated Rust gives a tensor: 0 as an output, otherwise 0.5 or 1, as the element type allows.
+/// A value of the type that generated Rust gives a tensor: 0 as an output, otherwise 0.5 or 1, as
+/// the element type allows.
 fn rust_value(field: &Field, is_output: bool) -> String {
     let number = match (is_output, field.element) {
         (true, Element::F32) => "0.0",
@@ -158,7 +162,8 @@ fn rust_value(field: &Field, is_output: bool) -> String {
     }
 }
 
-/// The function of a program that makes two steps of a subject, whose Rust is the module of its name.
+/// The function of a program that makes two steps of a subject, whose Rust is the module of its
+/// name.
 fn two_steps(subject: &Subject) -> String {
     let (name, interface) = (&subject.name, &subject.compilation.interface);
     let fields: Vec<_> = interface.step_inputs().collect();
@@ -185,7 +190,8 @@ fn two_steps(subject: &Subject) -> String {
     )
 }
 
-/// Kernels of each kind on the generic body read and write what they may, aligned as they must: Miri interprets them.
+/// Kernels of each kind on the generic body read and write what they may, aligned as they must:
+/// Miri interprets them.
 #[test]
 fn miri_finds_no_undefined_behaviour() {
     if !has_miri() {

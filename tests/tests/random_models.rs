@@ -1,9 +1,11 @@
-//! Models drawn at random: the reference bounds the interpreter, and generated Rust and C are the interpreter bit for bit.
+//! Models drawn at random: the reference bounds the interpreter, and generated Rust and C are the
+//! interpreter bit for bit.
 //!
 //! What is drawn is the same in every run. A longer run by hand:
-//! `CELLC_MODELS=20000 CELLC_SEED=7 cargo test --release -p cellc-tests --features full --test all random_models`, for other models
-//! another number; `CELLC_COMPILED=300` for more models in generated code. The k-th model of a run is called `random_k`:
-//! `CELLC_ONLY=k` with the same seed tries it alone, and prints its recipe. What the first test finds is shrunk.
+//! `CELLC_MODELS=20000 CELLC_SEED=7 cargo test --release -p cellc-tests --features full --test all random_models`,
+//! for other models another number; `CELLC_COMPILED=300` for more models in generated code. The
+//! k-th model of a run is called `random_k`: `CELLC_ONLY=k` with the same seed tries it alone, and
+//! prints its recipe. What the first test finds is shrunk.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -20,7 +22,8 @@ use cellc_tests::selection::covering;
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
 use proptest::test_runner::{TestCaseError, TestError};
 
-/// How many models are drawn for the interpreter; generated code is compiled for the first [`COMPILED`].
+/// How many models are drawn for the interpreter; generated code is compiled for the first
+/// [`COMPILED`].
 const DRAWN: u32 = 400;
 const COMPILED: u32 = 28;
 
@@ -45,7 +48,8 @@ struct Seen {
     windows: usize,
     /// Cells whose new state goes on in registers.
     carried_on: usize,
-    /// Loops that are left where a condition says so, and sides of conditions of which only one is computed.
+    /// Loops that are left where a condition says so, and sides of conditions of which only one is
+    /// computed.
     left: usize,
     sides: usize,
 }
@@ -91,7 +95,8 @@ fn judge(subject: &Subject, compared: &Compared, call: usize, step: usize, what:
         return no_nan_is_lost(compared, what, seen);
     }
     let single = call == ORDINARY && step == 0 && is_plain(subject);
-    // weights of fewer bits are off by a part of what they multiply, which saturating calls have 30 times as large
+    // weights of fewer bits are off by a part of what they multiply, which saturating calls have 30
+    // times as large
     let about = match call {
         _ if stored_exactly(subject) => 1e-2,
         SATURATING => 9.0,
@@ -228,8 +233,8 @@ fn found() -> Vec<Subject> {
     [("found_views", views), ("found_unread", unread), ("found_variables", variables)].map(subject).into()
 }
 
-/// Cells whose new state goes on in registers: rows of a batch whose state is a result as well, and the steps of a reverse
-/// sequence, whose states nothing else reads.
+/// Cells whose new state goes on in registers: rows of a batch whose state is a result as well, and
+/// the steps of a reverse sequence, whose states nothing else reads.
 fn carried_on() -> Vec<Subject> {
     let weights = |file: &mut ModelFile, shape: &[usize]| {
         let count: usize = shape.iter().product();

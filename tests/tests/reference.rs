@@ -1,8 +1,10 @@
-//! The float64 reference against the results that are stored with every case of the corpus, which another program computed.
+//! The float64 reference against the results that are stored with every case of the corpus, which
+//! another program computed.
 //!
-//! Only reading and validating stand between a file and the reference: it is what all else is measured by. The bound, the interpreter and
-//! both emitters start from the same validated model, so a view or a slice that `validate` gets wrong is wrong in all of them alike, and only
-//! numbers from outside show it.
+//! Only reading and validating stand between a file and the reference: it is what all else is
+//! measured by. The bound, the interpreter and both emitters start from the same validated model,
+//! so a view or a slice that `validate` gets wrong is wrong in all of them alike, and only numbers
+//! from outside show it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -54,7 +56,8 @@ const PROJECTIONS: u64 = 2;
 /// What writes the oracle's numbers anew, with Python 3 and NumPy.
 const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test all reference";
 
-/// A random graph, its two calls (the second goes on from the variables of the first), and by what it is recognised.
+/// A random graph, its two calls (the second goes on from the variables of the first), and by what
+/// it is recognised.
 struct Graph {
     subject: Subject,
     text: String,
@@ -62,7 +65,8 @@ struct Graph {
     digest: String,
 }
 
-/// What is not drawn: a constant to the left of a product, as it is and transposed; places of a constant in no order.
+/// What is not drawn: a constant to the left of a product, as it is and transposed; places of a
+/// constant in no order.
 fn by_hand() -> [ModelFile; 2] {
     let numbers = |file: &mut ModelFile, shape: &[usize]| {
         let count: usize = shape.iter().product();
@@ -108,14 +112,15 @@ fn weight(which: u64, place: usize) -> f64 {
     ((z ^ (z >> 31)) >> 40) as f64 / (1u64 << 23) as f64 - 1.0
 }
 
-/// Sums of all elements, each with a weight of its place: no element can be wrong, or somewhere else, without changing them. And how large the
-/// elements are together.
+/// Sums of all elements, each with a weight of its place: no element can be wrong, or somewhere
+/// else, without changing them. And how large the elements are together.
 fn projections(values: &[f64]) -> ([f64; PROJECTIONS as usize], f64) {
     let sum = |which| values.iter().enumerate().map(|(place, value)| weight(which as u64, place) * value).sum();
     (std::array::from_fn(sum), values.iter().map(|value| value.abs()).sum())
 }
 
-/// Writes the graphs for tests/models/graphs.py, runs it and gives the file that keeps what it prints.
+/// Writes the graphs for tests/models/graphs.py, runs it and gives the file that keeps what it
+/// prints.
 fn by_the_oracle() -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut text =

@@ -1,4 +1,5 @@
-//! The reference pages of the book are made from the tables of the code: `CELLC_BLESS=1` writes them anew.
+//! The reference pages of the book are made from the tables of the code: `CELLC_BLESS=1` writes
+//! them anew.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -192,8 +193,8 @@ fn options() {
     compare_part("docs/reference/options.md", text.trim_end());
 }
 
-/// The options that describe a file of PyTorch's weights, with the keys of its metadata, and the formats that are
-/// recognised and refused.
+/// The options that describe a file of PyTorch's weights, with the keys of its metadata, and the
+/// formats that are recognised and refused.
 #[test]
 fn formats() {
     let entries = entries(&help(""));

@@ -122,7 +122,8 @@ fn activations_at_less_than_the_default() {
     }
 }
 
-/// The kernels of one instruction set as a language spells them: what stands between the head of its section and the functions that all files share.
+/// The kernels of one instruction set as a language spells them: what stands between the head of
+/// its section and the functions that all files share.
 fn kernels(compilation: &Compilation, isa: &str) -> String {
     let files = files(compilation);
     let (_, text) =
@@ -155,7 +156,8 @@ fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
     compile(&model, &Options { name: Some("tiny".to_string()), isas: Some(isas), ..options }).expect("it compiles")
 }
 
-/// What each construct looks like in the language that is given, on one instruction set; both languages are printed by one walk.
+/// What each construct looks like in the language that is given, on one instruction set; both
+/// languages are printed by one walk.
 #[test]
 fn kernels_of_every_kind_in_source() {
     let after = "linear_before_reset=\"true\"";

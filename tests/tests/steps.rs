@@ -1,4 +1,5 @@
-//! A run-time number of steps: the same bits as all at once, whatever the pieces, in every language.
+//! A run-time number of steps: the same bits as all at once, whatever the pieces, in every
+//! language.
 
 use std::fs;
 use std::path::Path;
@@ -24,9 +25,9 @@ fn subject(name: &str, steps: Option<usize>) -> Subject {
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
-/// Steps of x, one after the other: numbers that are exact in f32.
-/// The bodies of one step and of all steps that have the same bits: their places, and the name of the latter's. A small network of one step has a
-/// scalar body, with the bits of those that fuse nothing.
+/// Steps of x, one after the other: numbers that are exact in f32. The bodies of one step and of
+/// all steps that have the same bits: their places, and the name of the latter's. A small network
+/// of one step has a scalar body, with the bits of those that fuse nothing.
 fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
     let own = |name: &str, fused: bool| match one.isas().collect::<Vec<_>>()[..] {
         [_] => (!fused).then_some(0),
@@ -60,7 +61,8 @@ fn one_after_the_other_gives_the_bits_of_all_at_once() {
     }
 }
 
-/// A GRU of ONNX, whose first axis is the steps, with its state as an input and an output: x `[steps, 1, 6]`.
+/// A GRU of ONNX, whose first axis is the steps, with its state as an input and an output: x
+/// `[steps, 1, 6]`.
 #[test]
 fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
     let case =
@@ -203,8 +205,9 @@ fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
 /// What stands for an open number of steps in the text of a model.
 const OPEN: usize = 7777;
 
-/// Convolutions over time whose pads are all in front but `behind` elements of the first one, of an input `[1, 1, steps]`: one with dilation, one with a
-/// kernel for each channel in front of which a number other than 0 is put, one of a single tap.
+/// Convolutions over time whose pads are all in front but `behind` elements of the first one, of an
+/// input `[1, 1, steps]`: one with dilation, one with a kernel for each channel in front of which a
+/// number other than 0 is put, one of a single tap.
 fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subject, String> {
     let mut file = ModelFile::default();
     let mut seed = 0;
@@ -245,7 +248,8 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     Ok(Subject { name: name.to_owned(), compilation, calls: Vec::new() })
 }
 
-/// The last inputs are kept from step to step; what stood in front of the first one is what a reset gives.
+/// The last inputs are kept from step to step; what stood in front of the first one is what a reset
+/// gives.
 #[test]
 fn convolutions_over_time_give_the_bits_of_all_at_once() {
     let (steps, one) = (9, convolutions("stepwise", 0, None).expect("one step"));
@@ -261,7 +265,8 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
     }
 }
 
-/// How many steps there are is known to a call alone: what is computed from it is no constant of one step.
+/// How many steps there are is known to a call alone: what is computed from it is no constant of
+/// one step.
 #[test]
 fn numbers_of_steps_in_arithmetic_are_refused() {
     let refused = layer(None, |file, x| {
@@ -290,7 +295,8 @@ fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
-/// Whether steps `[1, channels, 1]`, one after the other, give the bits of all of them, `[1, channels, steps]`, at once.
+/// Whether steps `[1, channels, 1]`, one after the other, give the bits of all of them,
+/// `[1, channels, steps]`, at once.
 fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     let channels = one.model().parameters[0].shape.iter().product::<usize>();
     let outputs = one.model().results[0].shape.iter().product::<usize>();
@@ -309,7 +315,8 @@ fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     }
 }
 
-/// Residual blocks of convolutions with several channels, a convolution of each channel, and pools: what each needs of earlier steps is kept.
+/// Residual blocks of convolutions with several channels, a convolution of each channel, and pools:
+/// what each needs of earlier steps is kept.
 #[test]
 fn a_tcn_gives_the_bits_of_all_steps_at_once() {
     let of = |case, name, steps| onnx_case(case, name, vec![Some(1), Some(3), steps]);
@@ -323,7 +330,8 @@ fn a_tcn_gives_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// Pads in front of the first step, then functions and operations that move elements, then convolutions.
+/// Pads in front of the first step, then functions and operations that move elements, then
+/// convolutions.
 #[test]
 fn pads_in_front_of_other_operations_give_the_bits_of_all_steps_at_once() {
     let of = |name, steps| onnx_case("pads_in_front", name, vec![Some(1), steps, Some(3)]);
@@ -441,7 +449,8 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 let steps = file.operation("Gather", "opset8", "batch_dims=\"0\"", &[&shape, &axis, &zero], &[1]);
                 file.operation("Slice", "opset8", "", &[&y, &start, &steps, &step, &axis], &[1, 3, OPEN])
             }
-            // a gate of two of them, of which one is read twice; a residual is read again behind the cut
+            // a gate of two of them, of which one is read twice; a residual is read again behind
+            // the cut
             6 => {
                 let [a, b] = [0, 1].map(|_| convolved(file, x, both, OPEN + 4));
                 let wide = [1, 3, OPEN + 4];
@@ -482,8 +491,8 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// What needs later steps, and how many.
-/// A constant on the left of what holds steps in its columns, and several constants of which each multiplies its part.
+/// What needs later steps, and how many. A constant on the left of what holds steps in its columns,
+/// and several constants of which each multiplies its part.
 #[test]
 fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     let steps = 11;
@@ -603,7 +612,8 @@ fn what_does_not_go_step_by_step_is_refused() {
     assert!(format!("{problems:?}").contains("several rows"), "{problems:?}");
 }
 
-/// An LSTM of an open number of steps whose states are inputs and outputs beside y: x `[1, steps, 2]`, h and c `[1, 1, 5]`.
+/// An LSTM of an open number of steps whose states are inputs and outputs beside y: x
+/// `[1, steps, 2]`, h and c `[1, 1, 5]`.
 fn lstm_with_states() -> Subject {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, OPEN, 2]);
@@ -627,7 +637,8 @@ fn lstm_with_states() -> Subject {
     Subject { name: "net".to_owned(), compilation, calls: Vec::new() }
 }
 
-/// States that are outputs too stay where a step wrote them: whatever the number of steps, the struct and the outputs hold them at the end.
+/// States that are outputs too stay where a step wrote them: whatever the number of steps, the
+/// struct and the outputs hold them at the end.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn states_that_are_outputs_take_turns_in_rust() {

@@ -65,7 +65,8 @@ fn compile_within_three_times_the_weights() {
         let script = format!("ulimit -v {kilobytes} && exec \"$0\" model.xml -o {output}");
         let mut cellc = Command::new("sh");
         cellc.args(["-c", &script]).arg(command::program()).current_dir(folder.path());
-        // glibc reserves 64 MiB of addresses for a second thread (the progress bar's) if they happen to be aligned
+        // glibc reserves 64 MiB of addresses for a second thread (the progress bar's) if they
+        // happen to be aligned
         cellc.env("MALLOC_ARENA_MAX", "1");
         timed(&format!("cellc, {output}, within {kilobytes} KiB"), &mut cellc);
         let source = fs::metadata(folder.path().join(output)).expect("the source").len();

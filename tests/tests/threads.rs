@@ -1,4 +1,5 @@
-//! Two threads for a cell: the bits of one thread in Rust and in C, whatever pool runs the halves and whenever the helper comes.
+//! Two threads for a cell: the bits of one thread in Rust and in C, whatever pool runs the halves
+//! and whenever the helper comes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -324,7 +325,8 @@ fn any_pool_of_rust_runs_each_half_once() {
     driver::run(&mut Command::new(&program));
 }
 
-/// The output with two threads compiles as that with one does: in every edition, and inside a no_std crate.
+/// The output with two threads compiles as that with one does: in every edition, and inside a
+/// no_std crate.
 #[test]
 fn it_compiles_in_every_edition() {
     let folder = written("threads-editions", Language::Rust);

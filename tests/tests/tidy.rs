@@ -1,10 +1,12 @@
-//! The layering rules of `docs/design.md` that a program can check. Rules are data; every rule is shown to fail.
+//! The layering rules of `docs/design.md` that a program can check. Rules are data; every rule is
+//! shown to fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a module of cellc must not import: (module, modules that it may import; all others are forbidden).
+/// What a module of cellc must not import: (module, modules that it may import; all others are
+/// forbidden).
 ///
 /// Modules that are not listed may import anything: they are the pipeline and the ways in and out.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
@@ -159,7 +161,8 @@ fn layering(sources: &[Source]) -> Vec<String> {
     problems
 }
 
-/// What follows `crate::`, `self::` or `super::` anywhere in a file, as paths from the root of its package.
+/// What follows `crate::`, `self::` or `super::` anywhere in a file, as paths from the root of its
+/// package.
 fn paths(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for (word, start) in [("crate", 0), ("self", module.len()), ("super", module.len().saturating_sub(1))] {

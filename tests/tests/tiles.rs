@@ -1,4 +1,5 @@
-//! Products of several rows that AMX makes by tiles: the bits are those of every other instruction set.
+//! Products of several rows that AMX makes by tiles: the bits are those of every other instruction
+//! set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +20,8 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows are computed at once.
+/// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows
+/// are computed at once.
 fn sequence(name: &str, sizes: [usize; 4], options: Options) -> Subject {
     let tuning = Tuning { input_first: Some(true), ..options.tuning };
     random::compiled(name, sequence_file(sizes), Options { tuning, ..options }, CALLS)
@@ -65,8 +67,8 @@ fn options() -> Options {
     Options { precision: Some(Precision::Int8), isas, tuning, ..Options::default() }
 }
 
-/// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few inputs that no tile takes it; a late product; more than
-/// one group of panels.
+/// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few
+/// inputs that no tile takes it; a late product; more than one group of panels.
 fn of_full_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
     vec![
@@ -81,8 +83,8 @@ fn of_full_tiles() -> Vec<Subject> {
     ]
 }
 
-/// Columns that are no whole tiles: more of them than of full tiles, or fewer, in one panel or in several, behind up to four full tiles and more; tiles
-/// that no row fills.
+/// Columns that are no whole tiles: more of them than of full tiles, or fewer, in one panel or in
+/// several, behind up to four full tiles and more; tiles that no row fills.
 fn of_narrow_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
     let audio = Options { accuracy: Accuracy::Audio, ..options() };
@@ -110,8 +112,9 @@ fn has_tiles(body: &[Stmt]) -> bool {
     })
 }
 
-/// Of both kinds of tiles the subjects whose Rust is compiled, as rustc takes long for what is written out: of one gate and of several, of a dense layer, of
-/// weights that are packed at run time.
+/// Of both kinds of tiles the subjects whose Rust is compiled, as rustc takes long for what is
+/// written out: of one gate and of several, of a dense layer, of weights that are packed at run
+/// time.
 const IN_RUST: [&str; 5] = ["tiled_rnn", "tiled_dense", "narrow_gru_before", "narrow_given", "narrow_dense"];
 
 /// Interprets subjects and runs their C, with a flag, and some of their Rust.
@@ -204,7 +207,8 @@ fn the_plan_says_why_there_are_no_tiles() {
     }
 }
 
-/// A program that Linux refuses the tiles: it prints the name of the instruction set that is best then.
+/// A program that Linux refuses the tiles: it prints the name of the instruction set that is best
+/// then.
 const REFUSED: &str = r#"#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-//! What the macros say about declarations that are wrong: every message at its key, all of them at once.
+//! What the macros say about declarations that are wrong: every message at its key, all of them at
+//! once.
 
 use std::env;
 use std::fs::{self, File};
@@ -54,7 +55,8 @@ fn wrong_declarations() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// The messages of a case if they are not those of the file beside it, which is written anew if `CELLC_BLESS` is set.
+/// The messages of a case if they are not those of the file beside it, which is written anew if
+/// `CELLC_BLESS` is set.
 fn difference(package: &Path, runtime: &Path, case: &Path) -> Option<String> {
     // messages hold the path from the folder of the package
     let name = Path::new("tests/ui").join(case.file_name().expect("a file"));

@@ -1,5 +1,6 @@
-//! What a crate that uses cellc may count on: the published packages, unpacked, compile alone; it can be strict, no_std and of any edition, it is
-//! compiled again when a model changes, and it learns nothing about the machine.
+//! What a crate that uses cellc may count on: the published packages, unpacked, compile alone; it
+//! can be strict, no_std and of any edition, it is compiled again when a model changes, and it
+//! learns nothing about the machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `cellc net.safetensors`: PyTorch's weights on the command line, by options and by the file's own metadata.
+//! `cellc net.safetensors`: PyTorch's weights on the command line, by options and by the file's own
+//! metadata.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -109,7 +110,8 @@ fn near(got: &[f32], wanted: &[f32]) {
     }
 }
 
-/// A small model of an amplifier: an RNN of 2 units and 2 inputs, a dense layer of 2 and what is said of them.
+/// A small model of an amplifier: an RNN of 2 units and 2 inputs, a dense layer of 2 and what is
+/// said of them.
 const AMP: [(&str, &[usize]); 6] = [
     ("rec.weight_ih_l0", &[2, 2]),
     ("rec.weight_hh_l0", &[2, 2]),
@@ -302,7 +304,8 @@ fn layers_that_no_option_declares_are_refused_by_name() {
     assert!(stderr.contains("no option declares \"other\"") && !stderr.contains("--head"), "{stderr}");
 }
 
-/// A layer in front of the recurrent ones needs the whole network; only a matrix that fits is offered as head.
+/// A layer in front of the recurrent ones needs the whole network; only a matrix that fits is
+/// offered as head.
 #[test]
 fn layers_that_no_option_declares_lead_to_onnx() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Says which versions the libraries have, and where nnnoiseless lies: its layers are private, so its own module of them is compiled here once
-//! more, with a way in.
+//! Says which versions the libraries have, and where nnnoiseless lies: its layers are private, so
+//! its own module of them is compiled here once more, with a way in.
 
 use std::env;
 use std::error::Error;

@@ -70,12 +70,14 @@ pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
     PathBuf::from(concat!(env!("OUT_DIR"), "/")).join(workload.file(variant) + ".xml")
 }
 
-/// Which of so many inputs a call takes: one after the other, and those after the first `lead_in` again and again.
+/// Which of so many inputs a call takes: one after the other, and those after the first `lead_in`
+/// again and again.
 pub(crate) fn place(call: usize, inputs: usize, lead_in: usize) -> usize {
     if call < inputs { call } else { lead_in + (call - lead_in) % (inputs - lead_in) }
 }
 
-/// Kernels of cellc with default options, then with each trade; where two threads share the work, the helper runs on the second core.
+/// Kernels of cellc with default options, then with each trade; where two threads share the work,
+/// the helper runs on the second core.
 pub(crate) fn traded(workload: &Workload, trades: &[Trade], cores: &Cores) -> Vec<Box<dyn Contender>> {
     let kernels = |trade: Option<Trade>| {
         let mut all = rust::kernels(workload);

@@ -1,4 +1,5 @@
-//! A cell as one writes it down first: loops over gates, units and inputs, the standard library's exp and tanh.
+//! A cell as one writes it down first: loops over gates, units and inputs, the standard library's
+//! exp and tanh.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! A workload as an ONNX model, for libraries that read no other: the few messages of the format that it takes.
+//! A workload as an ONNX model, for libraries that read no other: the few messages of the format
+//! that it takes.
 
 use cellc::internals::model::{CellKind, ResetGate};
 
@@ -111,7 +112,8 @@ fn convolution_graph(name: &str, convolution: &Convolution) -> Message {
         .message(12, &value("y", &y))
 }
 
-/// x `[T, N, I]` and the states `[1, N, H]` in; the output that is compared, where it is no state, and the states out.
+/// x `[T, N, I]` and the states `[1, N, H]` in; the output that is compared, where it is no state,
+/// and the states out.
 fn cell_graph(name: &str, cell: &Cell) -> Message {
     let Cell { kind, input_size, hidden_size, batch, steps, .. } = *cell;
     let CellWeights { w, r, b, head } = cell.weights(Variant::Itself);
@@ -122,7 +124,8 @@ fn cell_graph(name: &str, cell: &Cell) -> Message {
         let gate = |&gate: &usize| rows[gate * hidden_size * len..][..hidden_size * len].to_vec();
         order.iter().flat_map(gate).collect()
     };
-    // a bias for W and one for R: OpenVINO has their sum, but for the candidate whose reset gate stands after the product
+    // a bias for W and one for R: OpenVINO has their sum, but for the candidate whose reset gate
+    // stands after the product
     let mut bias = ordered(&b, 1);
     bias.resize(2 * gates * hidden_size, 0.0);
     let last = bias.len() - hidden_size;

@@ -1,5 +1,5 @@
-//! Other libraries. Each runs in a process of its own on the same core and takes its turns there; it is started with the workload as arguments
-//! `key=value`.
+//! Other libraries. Each runs in a process of its own on the same core and takes its turns there;
+//! it is started with the workload as arguments `key=value`.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,8 @@ use super::{Contender, onnx};
 use crate::contender::model_file;
 use crate::workload::{Network, Variant, Workload};
 
-/// What `peers/install` may have installed: the name, the program in `peers/built`, and its first arguments, of which files are in `peers`.
+/// What `peers/install` may have installed: the name, the program in `peers/built`, and its first
+/// arguments, of which files are in `peers`.
 const PEERS: [(&str, &str, &[&str]); 9] = [
     ("OpenVINO C++", "openvino", &[]),
     ("OpenVINO Python", "venv/bin/python", &["../../cellc/src/timing/turns.py"]),

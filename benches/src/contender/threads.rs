@@ -12,7 +12,8 @@ use super::Contender;
 use crate::trade::Trade;
 use crate::workload::Variant;
 
-/// How long it runs before it is timed: a helper that has gone to sleep since the last turn is no part of that.
+/// How long it runs before it is timed: a helper that has gone to sleep since the last turn is no
+/// part of that.
 const AWAKENING: Duration = Duration::from_micros(500);
 
 /// How long a sample takes beside another thread: several time slices of a scheduler.

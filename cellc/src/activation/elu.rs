@@ -20,10 +20,12 @@ fn exact(alpha: f64, v: f64) -> f64 {
 const ERRORS: Measured =
     Measured { ulp: [0.96, 1.01], fast: [5.2e-7, 5.25e-7], audio: [2.07e-5, 2.07e-5], absolute: UNDERFLOW };
 
-/// The relative error of the exact `exp(x) - 1` in units of 2^-24, with fused multiply-add and without; measured over every f32.
+/// The relative error of the exact `exp(x) - 1` in units of 2^-24, with fused multiply-add and
+/// without; measured over every f32.
 pub(super) const MAX_RELATIVE: [f64; 2] = [1.52, 1.52];
 
-/// For another alpha one more rounding, and half a unit before it may be a whole one of the product.
+/// For another alpha one more rounding, and half a unit before it may be a whole one of the
+/// product.
 fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
     let Error { ulp, relative, absolute, .. } = ERRORS.error(accuracy, fused);
     let alpha = f64::from(alpha.abs());

@@ -18,7 +18,8 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(FRAC_2_SQRT_PI, ends, [-1.0, 1.0]),
 };
 
-/// By a series whose terms have one sign, so that nothing cancels: `exp(-v v)` times the sum of `2^k v^(2k+1) / (1 3 5 .. (2k+1))`.
+/// By a series whose terms have one sign, so that nothing cancels: `exp(-v v)` times the sum of
+/// `2^k v^(2k+1) / (1 3 5 .. (2k+1))`.
 fn exact(v: f64) -> f64 {
     // from here on the nearest f64 is 1
     if v.abs() > 6.0 {
@@ -45,7 +46,8 @@ fn expand() -> Function {
     let a = body.float("a", at_most(4.0, &magnitude(&x)));
     let a2 = body.float("a2", mul(&a, &a));
     body.comment("small: erf(a) = a + a c");
-    // minimax for the relative error, coefficients rounded to f32 one after the other, the rest refitted: 2^-30
+    // minimax for the relative error, coefficients rounded to f32 one after the other, the rest
+    // refitted: 2^-30
     let c = body.float(
         "c",
         polynomial(

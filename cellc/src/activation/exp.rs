@@ -1,7 +1,8 @@
 //! exp, and what the functions made of it share: its argument reduction.
 //!
-//! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a power of two, made from the bits of `n`, times
-//! `exp` of a multiple of `r = x - n step`, which a short polynomial gives.
+//! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a power of two, made
+//! from the bits of `n`, times `exp` of a multiple of `r = x - n step`, which a short polynomial
+//! gives.
 
 use std::f32::consts::{LN_2, LOG2_E};
 
@@ -22,7 +23,8 @@ pub(super) const DEFINITION: Definition = Definition {
 pub(super) const ERRORS: Measured =
     Measured { ulp: [1.04, 1.01], fast: [2.7e-7, 2.65e-7], audio: [8.8e-6, 1.27e-5], absolute: UNDERFLOW };
 
-/// Adding it rounds a small number to an integer, which then stands in the low bits of the sum: 1.5 * 2^23.
+/// Adding it rounds a small number to an integer, which then stands in the low bits of the sum: 1.5
+/// * 2^23.
 const ROUND: f32 = 12_582_912.0;
 
 /// ln 2 in two parts: the first has 16 bits, so that its product with any n here is exact.
@@ -46,8 +48,8 @@ pub(super) fn nearest(
     (n, scale)
 }
 
-/// As [`nearest`] for `n` of `-250..=250`, with the power `2^n` as the product of two normal numbers, the first applied
-/// first: whatever the other factor, only the second rounds.
+/// As [`nearest`] for `n` of `-250..=250`, with the power `2^n` as the product of two normal
+/// numbers, the first applied first: whatever the other factor, only the second rounds.
 pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
@@ -75,8 +77,8 @@ pub(super) fn remainder(body: &mut FunctionBuilder, v: &Expr, n: &Expr, accuracy
 /// `exp(r) - 1`
 pub(super) fn exp_m1(body: &mut FunctionBuilder, r: &Expr, accuracy: Accuracy) -> Expr {
     body.comment("p = exp(r) - 1");
-    // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the other, the rest
-    // refitted: 2^-26, 2^-21, 2^-15.6
+    // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the
+    // other, the rest refitted: 2^-26, 2^-21, 2^-15.6
     let q: &[f32] = match accuracy {
         Accuracy::Exact => &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1],
         Accuracy::Fast => &[0.499_994, 0.166_668_31, 0.041_872_77, 0.008_338_077],

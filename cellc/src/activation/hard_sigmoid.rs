@@ -14,8 +14,8 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     sum.clamp(0.0, 1.0)
 }
 
-/// One rounding; without fused multiply-add that of the product as well, which is at most `1 + |beta|` where the value is
-/// neither 0 nor 1.
+/// One rounding; without fused multiply-add that of the product as well, which is at most
+/// `1 + |beta|` where the value is neither 0 nor 1.
 fn error(beta: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),

@@ -20,8 +20,8 @@ pub(super) const ERRORS: Measured =
 
 /// `q` of `log(1 + f) = f + f^2 q`
 pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -> Expr {
-    // for 1 + f of sqrt(1/2) to sqrt(2); minimax for the relative error, coefficients rounded to f32: 2^-26,
-    // 2^-19.5, 2^-16.8
+    // for 1 + f of sqrt(1/2) to sqrt(2); minimax for the relative error, coefficients rounded to
+    // f32: 2^-26, 2^-19.5, 2^-16.8
     let coefficients: &[f32] = match accuracy {
         Accuracy::Exact => &[
             -0.499_999_88,

@@ -1,12 +1,14 @@
-//! Activation functions: for each its exact value in float64, its expansion to plain arithmetic, how far the expansion is
-//! from the exact value, and what the function does to a range of arguments.
+//! Activation functions: for each its exact value in float64, its expansion to plain arithmetic,
+//! how far the expansion is from the exact value, and what the function does to a range of
+//! arguments.
 //!
-//! The expansions are branch-free and use only operations that Rust and C round alike, so that every language, lane count
-//! and instruction set of one arithmetic profile gives the same bits. There is one text for both profiles: in the split
-//! profile [`crate::pass::split`] makes every multiply-add two operations, and the errors are stated for both.
+//! The expansions are branch-free and use only operations that Rust and C round alike, so that
+//! every language, lane count and instruction set of one arithmetic profile gives the same bits.
+//! There is one text for both profiles: in the split profile [`crate::pass::split`] makes every
+//! multiply-add two operations, and the errors are stated for both.
 //!
-//! The less exact levels have shorter polynomials and fewer operations that wait for each other; a function that is exact and
-//! cheap has one expansion.
+//! The less exact levels have shorter polynomials and fewer operations that wait for each other; a
+//! function that is exact and cheap has one expansion.
 
 mod affine;
 mod atan;
@@ -103,8 +105,8 @@ pub(crate) fn stated(activation: Activation, accuracy: Accuracy) -> Option<Strin
     (fused != Error::default()).then(|| format!("{fused} {from}{without}"))
 }
 
-/// How far the expansion of an activation is from its exact value, whatever the finite argument, as far as nothing
-/// overflows: the sum of the parts.
+/// How far the expansion of an activation is from its exact value, whatever the finite argument, as
+/// far as nothing overflows: the sum of the parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Error {
     /// In units of the spacing of f32 at the exact value.
@@ -157,11 +159,13 @@ fn digits(v: f64) -> String {
     if text.parse::<f64>().is_ok_and(|near| near < v) { format!("{:.3e}", v * 1.0005) } else { text }
 }
 
-/// The errors of a function whose arithmetic approximates, each with fused multiply-add and without.
+/// The errors of a function whose arithmetic approximates, each with fused multiply-add and
+/// without.
 struct Measured {
     /// Of the exact expansion, in ulp: over every f32 unless it is said otherwise.
     ulp: [f64; 2],
-    /// Of the others, relative: over every f32 of magnitude 2^-4 to 2^7, and one in 61 of the others.
+    /// Of the others, relative: over every f32 of magnitude 2^-4 to 2^7, and one in 61 of the
+    /// others.
     fast: [f64; 2],
     audio: [f64; 2],
     /// What is added to the relative errors.
@@ -182,7 +186,8 @@ impl Measured {
 
 /// The error of the expansion.
 ///
-/// Where the arithmetic approximates it is measured; a run by hand of the test of this module repeats that over every f32.
+/// Where the arithmetic approximates it is measured; a run by hand of the test of this module
+/// repeats that over every f32.
 pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
     let (definition, parameters) = definition(activation);
     (definition.error)(parameters, accuracy, fused)

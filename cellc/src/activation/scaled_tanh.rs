@@ -16,12 +16,14 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     alpha * (beta * v).tanh()
 }
 
-/// The relative error of [`parts`] together, in units of 2^-24, with fused multiply-add and without; measured over every f32 of
-/// magnitude 2^-4 to 4, where it is largest, and one in 31 of the others.
+/// The relative error of [`parts`] together, in units of 2^-24, with fused multiply-add and
+/// without; measured over every f32 of magnitude 2^-4 to 4, where it is largest, and one in 31 of
+/// the others.
 pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 
-/// Exact: that of the parts, which is too small to lead to a next binade, and the last rounding; what else is rounded is 2^-11 of the
-/// value or less. The others: that of tanh, of its argument, and the last rounding.
+/// Exact: that of the parts, which is too small to lead to a next binade, and the last rounding;
+/// what else is rounded is 2^-11 of the value or less. The others: that of tanh, of its argument,
+/// and the last rounding.
 fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
     let alpha = alpha.abs();
     match accuracy {

@@ -22,7 +22,8 @@ fn exact(v: f64) -> f64 {
 pub(super) const ERRORS: Measured =
     Measured { ulp: [2.45, 2.45], fast: [6.8e-7, 2.58e-6], audio: [2.55e-5, 2.74e-5], absolute: BELOW };
 
-/// Below x = -64 the quick ones' `n ln(2)` loses more than above where it is rounded by itself, and exp(-64) is 1.6e-28.
+/// Below x = -64 the quick ones' `n ln(2)` loses more than above where it is rounded by itself, and
+/// exp(-64) is 1.6e-28.
 const BELOW: f64 = 4e-34;
 
 /// 1 + exp(-x) is computed times 2^-64, as exp(104) is not a f32.
@@ -46,8 +47,8 @@ fn expand_exact() -> Function {
     let (n, s) = exp::nearest(&mut body, &v, -LOG2_E, SCALE, true);
     let r = body.float("r", mul_add(&n, &constant(exp::LN2[1]), &mul_add(&n, &constant(exp::LN2[0]), &v)));
     body.comment("p = 1 - exp(-r)");
-    // for |r| <= ln(2)/2; minimax for the error relative to exp(-r), coefficients rounded to f32 one after the other, the
-    // rest refitted: 2^-28
+    // for |r| <= ln(2)/2; minimax for the error relative to exp(-r), coefficients rounded to f32
+    // one after the other, the rest refitted: 2^-28
     let q = body
         .float("q", polynomial(&r, &[-0.499_999_94, 0.166_665_17, -0.041_668_102, 0.008_369_192_5, -0.001_383_881_2]));
     let p = body.float("p", mul_add(&mul(&r, &r), &q, &r));

@@ -1,8 +1,9 @@
 //! Sine and cosine, which share the reduction of the argument to an eighth of a turn.
 //!
-//! A quarter of a turn is subtracted in four parts, the first three so short that their products with a number of quarters up to
-//! 2^13 are exact. Beyond 2^22 quarters, about 6.6e6, the values say nothing; they stay within -1 and 1. The stated error, a part of
-//! the argument, covers that: neighbouring arguments are as far apart.
+//! A quarter of a turn is subtracted in four parts, the first three so short that their products
+//! with a number of quarters up to 2^13 are exact. Beyond 2^22 quarters, about 6.6e6, the values
+//! say nothing; they stay within -1 and 1. The stated error, a part of the argument, covers that:
+//! neighbouring arguments are as far apart.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -39,7 +40,8 @@ const OF_ARGUMENT: Error = Error { ulp: 0.0, relative: 0.0, of_argument: 3.05e-7
 /// A quarter of a turn: 8, 11, 11 and 24 bits.
 const QUARTER: [f32; 4] = [1.570_312_5, 0.000_483_751_3, 7.549_533_6e-8, 2.563_344e-12];
 
-/// Adding it rounds a number to an integer, which then stands in the low bits of the sum: 1.5 * 2^23.
+/// Adding it rounds a number to an integer, which then stands in the low bits of the sum: 1.5 *
+/// 2^23.
 const ROUND: f32 = 12_582_912.0;
 
 fn expand(cosine: bool) -> Function {
@@ -55,8 +57,8 @@ fn expand(cosine: bool) -> Function {
     let r = QUARTER.iter().fold(a, |r, part| mul_add(&n, &constant(-part), &r));
     let r = body.float("r", at_most(1.0, &at_least(-1.0, &r)));
     let r2 = body.float("r2", mul(&r, &r));
-    // for |r| <= pi/4; minimax for the relative error, coefficients rounded to f32 one after the other, the rest refitted:
-    // 2^-27.9 and 2^-33
+    // for |r| <= pi/4; minimax for the relative error, coefficients rounded to f32 one after the
+    // other, the rest refitted: 2^-27.9 and 2^-33
     let c = body.float("c", polynomial(&r2, &[-0.166_666_55, 0.008_332_188, -0.000_195_181]));
     let sine = body.float("sine", mul_add(&mul(&r, &r2), &c, &r));
     let d = body.float("d", polynomial(&r2, &[-0.5, 0.041_666_646, -0.001_388_731, 2.443_255_3e-5]));

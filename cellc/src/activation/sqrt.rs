@@ -1,8 +1,9 @@
-//! The square root, correctly rounded by plain arithmetic: no target needs an instruction or a library for it.
+//! The square root, correctly rounded by plain arithmetic: no target needs an instruction or a
+//! library for it.
 //!
-//! The argument is scaled by a power of four to `m` from 1 to 4. Newton's steps give `y` within one unit in the last place of the
-//! root of `m`. What is left, `m - y^2`, is then computed exactly, with `y` in two parts of 12 bits, and decides between `y` and
-//! its neighbours.
+//! The argument is scaled by a power of four to `m` from 1 to 4. Newton's steps give `y` within one
+//! unit in the last place of the root of `m`. What is left, `m - y^2`, is then computed exactly,
+//! with `y` in two parts of 12 bits, and decides between `y` and its neighbours.
 
 use super::{
     Definition, Error, FunctionBuilder, Image, add, and, constant, div, from_bits, minus_bits, mul, plus_bits,

@@ -17,7 +17,8 @@ pub(super) const DEFINITION: Definition = Definition {
 pub(super) const ERRORS: Measured =
     Measured { ulp: [1.35, 1.36], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
 
-/// ln(2)/2, which as a f32 ends in three zeros: its product with n is exact up to n = 8, and tanh is flat beyond.
+/// ln(2)/2, which as a f32 ends in three zeros: its product with n is exact up to n = 8, and tanh
+/// is flat beyond.
 const HALF_LN2: f32 = 0.346_573_6;
 
 /// Where tanh is 1/2: arguments below it take the polynomial, the others the exponential.
@@ -36,9 +37,10 @@ fn expand(accuracy: Accuracy) -> Function {
     body.finish(y)
 }
 
-/// tanh of any value. Both forms are monotone: rounding keeps the order of two numbers, and each polynomial adds to its
-/// argument a term whose rounding errors are smaller than the distance of neighbouring f32. The value also grows from each
-/// `n` to the next, and from the polynomial to the exponential: a test visits every f32.
+/// tanh of any value. Both forms are monotone: rounding keeps the order of two numbers, and each
+/// polynomial adds to its argument a term whose rounding errors are smaller than the distance of
+/// neighbouring f32. The value also grows from each `n` to the next, and from the polynomial to the
+/// exponential: a test visits every f32.
 fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let sign = body.bits("sign", and(&to_bits(x), 0x8000_0000));
     let a = saturated(body, &magnitude(x));
@@ -46,8 +48,8 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let large = body.float("large", sub(&constant(1.0), &div(&constant(1.0), &d)));
     body.comment("below 1/2: tanh(a) = a + a^3 c");
     let a2 = body.float("a2", mul(&a, &a));
-    // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the other, the rest refitted:
-    // 2^-29.7
+    // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the
+    // other, the rest refitted: 2^-29.7
     let c = polynomial(&a2, &[-0.333_333_16, 0.133_325_44, -0.053_847_548, 0.021_050_714, -0.006_242_849]);
     let c = body.float("c", c);
     let small = body.float("small", mul_add(&mul(&a2, &a), &c, &a));
@@ -67,8 +69,9 @@ pub(super) fn half_of_exp_and_1(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     let (n, s) = exp::nearest(body, a, 2.0 * LOG2_E, 0, false);
     let r = body.float("r", mul_add(&n, &constant(-HALF_LN2), a));
     body.comment("p = (exp(2 r) - 1) / 2");
-    // for |r| <= ln(2)/4; minimax for the error of 2 p relative to exp(2 r), coefficients rounded to f32 one after the
-    // other, the rest refitted: 2^-28; in parts that need not wait for each other
+    // for |r| <= ln(2)/4; minimax for the error of 2 p relative to exp(2 r), coefficients rounded
+    // to f32 one after the other, the rest refitted: 2^-28; in parts that need not wait for each
+    // other
     let r2 = body.float("r2", mul(&r, &r));
     let low = polynomial(&r, &[0.999_999_9, 0.666_660_85]);
     let high = mul_add(&r2, &constant(0.044_225_313), &polynomial(&r, &[0.333_346_16, 0.133_898_84]));
@@ -87,7 +90,8 @@ pub(super) fn quotient(body: &mut FunctionBuilder, x: &Expr, accuracy: Accuracy)
     let v2 = body.float("v2", mul(&v, &v));
     let v4 = body.float("v4", mul(&v2, &v2));
     body.comment("tanh(v) = above / below");
-    // minimax for the relative error, 2^-16.7 and 2^-19.9; in parts that need not wait for each other
+    // minimax for the relative error, 2^-16.7 and 2^-19.9; in parts that need not wait for each
+    // other
     let (above, low, high) = if audio {
         let v3 = mul(&v, &v2);
         let above = mul_add(&v3, &polynomial(&v2, &[0.114_450_79, 0.001_490_086_4]), &mul(&v, &constant(0.999_990_94)));

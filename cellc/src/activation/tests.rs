@@ -1,6 +1,7 @@
 //! The error of every activation, at every level of accuracy and in both arithmetic profiles.
 //!
-//! A dense sample by default. Over every finite f32, which takes long, all that are measured or the one that is named:
+//! A dense sample by default. Over every finite f32, which takes long, all that are measured or the
+//! one that is named:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
 use super::{FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing};
@@ -62,7 +63,8 @@ const DERIVED: [Activation; 22] = [
     Activation::Elu { alpha: -1e-30 },
 ];
 
-/// Whether `CELLC_EVERY_F32` asks for every f32 of a function: of all by 1, of one by its name. `None` where it asks for nothing.
+/// Whether `CELLC_EVERY_F32` asks for every f32 of a function: of all by 1, of one by its name.
+/// `None` where it asks for nothing.
 fn every_f32_of(name: &str) -> Option<bool> {
     let wanted = std::env::var("CELLC_EVERY_F32").ok()?;
     let names = MEASURED.map(Activation::name).into_iter().chain([PARTS_OF]);
@@ -105,8 +107,8 @@ fn named((activation, accuracy, fused): (Activation, Accuracy, bool)) -> String 
     format!("{activation}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
 }
 
-/// The largest error over the points beyond what is stated in other terms, and where: in ulp, or as a part of the value where
-/// that is what is stated.
+/// The largest error over the points beyond what is stated in other terms, and where: in ulp, or as
+/// a part of the value where that is what is stated.
 fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
     let (activation, accuracy, fused) = profile;
     const LARGEST: f64 = f32::MAX as f64;
@@ -150,7 +152,8 @@ fn scatter(i: u64) -> u32 {
     (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// A million finite f32: every exponent, the neighbourhood of every seam of the expansions, the ends.
+/// A million finite f32: every exponent, the neighbourhood of every seam of the expansions, the
+/// ends.
 fn sample() -> Vec<f32> {
     let mut points = Vec::new();
     for exponent in 0..255_u32 {
@@ -534,8 +537,8 @@ fn neighbour(place: i32) -> f32 {
     if place < 0 { -magnitude } else { magnitude }
 }
 
-/// The finite f32 in ascending order, in runs of neighbours: all of them, or runs around the arguments at which the
-/// expansions of sigmoid and tanh change their form, and others between.
+/// The finite f32 in ascending order, in runs of neighbours: all of them, or runs around the
+/// arguments at which the expansions of sigmoid and tanh change their form, and others between.
 fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
     const LAST: i32 = f32::MAX.to_bits() as i32;
     const RUN: usize = 1 << 16;
@@ -552,8 +555,8 @@ fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
     positive.iter().cloned().chain(negative).collect()
 }
 
-/// Exact sigmoid and tanh never step down from one f32 to the next; the others by no more than a few units of the last
-/// place. All stay between their limits.
+/// Exact sigmoid and tanh never step down from one f32 to the next; the others by no more than a
+/// few units of the last place. All stay between their limits.
 #[test]
 fn sigmoid_and_tanh_rise() {
     for (activation, limits, steps_down) in [

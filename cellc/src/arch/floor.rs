@@ -1,11 +1,13 @@
-//! The loops of a floor, what no kernel can go below: for each instruction set that this machine has.
+//! The loops of a floor, what no kernel can go below: for each instruction set that this machine
+//! has.
 
 /// A line of cache, and the widest vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Line<T>(pub(crate) [T; 16]);
 
-/// The loops of one instruction set. What they write depends on all that they did, or it could be left out.
+/// The loops of one instruction set. What they write depends on all that they did, or it could be
+/// left out.
 pub(crate) struct Loops {
     /// Loads every element once; writes the bits that any of them has.
     pub(crate) stream: fn(&[f32], &mut Line<u32>),
@@ -13,8 +15,8 @@ pub(crate) struct Loops {
     pub(crate) arithmetic: fn(usize, &mut Line<u32>),
 }
 
-/// Chains of multiply-adds, all in registers: enough to hide the latency of a multiplication and an addition, of which most cores begin
-/// two of each a cycle.
+/// Chains of multiply-adds, all in registers: enough to hide the latency of a multiplication and an
+/// addition, of which most cores begin two of each a cycle.
 pub(crate) const CHAINS: usize = 14;
 
 /// The compiler chooses the vectors of a plain loop.

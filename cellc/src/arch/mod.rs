@@ -249,7 +249,8 @@ pub struct ByLane {
     /// Integers per word: 2 for [`DotApart`](LaneOp::DotApart), 4 for
     /// [`DotQuadsOf`](LaneOp::DotQuadsOf).
     pub in_word: usize,
-    /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the halves of that.
+    /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the
+    /// halves of that.
     pub c: &'static str,
     /// Rust: a function of those, with the lane or its halves as parameters.
     pub rust: &'static str,
@@ -326,7 +327,8 @@ pub enum Detection {
     Running(Condition, Question),
 }
 
-/// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls it.
+/// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls
+/// it.
 #[cfg(feature = "builder")]
 pub fn names_vectors_of(processor: &str) -> bool {
     ALL.iter().flat_map(|isa| isa.rust_vectors).any(|row| row.processor == processor)
@@ -377,9 +379,11 @@ pub struct CLoads {
     pub element: Element,
     /// Vectors per load. `None`: any number.
     pub count: Option<usize>,
-    /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one for each of them, # being its number,
-    /// lines with PAIR for each two, # and $ being theirs, one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how many there are, LAST the last one's number, HALF that of the last
-    /// half where each has two, LIST what EACH is without a line of its own.
+    /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one
+    /// for each of them, # being its number, lines with PAIR for each two, # and $ being theirs,
+    /// one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how
+    /// many there are, LAST the last one's number, HALF that of the last half where each has two,
+    /// LIST what EACH is without a line of its own.
     pub text: &'static str,
     /// What stands for LIST, and between its elements.
     pub list: &'static str,
@@ -468,8 +472,8 @@ pub struct CVector {
     /// [`DotPairs`](crate::kernel::LaneOp::DotPairs). Empty: plain C. For sums with members, one
     /// value per member.
     pub dot_pairs: &'static str,
-    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign, [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in
-    /// the same way.
+    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign,
+    /// [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in the same way.
     pub dot_quads: &'static str,
     /// Members of the struct of integer sums, each a machine vector. Empty: sums are lanes.
     pub sums: &'static str,
@@ -832,7 +836,8 @@ pub(crate) const C_PAUSE: &str = "\
 #endif
 ";
 
-/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are 16 + 1.
+/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are
+/// 16 + 1.
 pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut width = lanes;
@@ -853,7 +858,8 @@ impl Arch {
         self.c_tuning.contains(&x86::C_TUNING)
     }
 
-    /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of registers.
+    /// The pragma lines for gcc, in a file whose kernels hold values in registers or in structs of
+    /// registers.
     pub(crate) fn c_tuning_lines(&self, of_structs: bool) -> String {
         let chosen =
             |text: &&'static str| if of_structs && *text == x86::C_TUNING { x86::C_TUNING_OF_STRUCTS } else { text };

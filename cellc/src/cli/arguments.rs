@@ -206,9 +206,10 @@ pub(crate) struct ModelArguments {
 
     /// The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'
     ///
-    /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps open, as does
-    /// 'x=?,1,16' if time comes first. With ?, each call continues from the state of the last call; cellc run
-    /// instead starts each call from the initial state, unless the state is an input.
+    /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps
+    /// open, as does 'x=?,1,16' if time comes first. With ?, each call continues from the state of
+    /// the last call; cellc run instead starts each call from the initial state, unless the state
+    /// is an input.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -259,8 +260,8 @@ pub(crate) struct ModelArguments {
 
     /// How far to unroll loops: none makes the smallest code, full leaves no loops
     ///
-    /// auto unrolls loops if the planner expects a gain. full is refused above 8192 multiply-adds and can make
-    /// rustc take minutes.
+    /// auto unrolls loops if the planner expects a gain. full is refused above 8192 multiply-adds
+    /// and can make rustc take minutes.
     #[arg(
         long,
         value_name = "HOW",
@@ -273,10 +274,10 @@ pub(crate) struct ModelArguments {
 
     /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
     ///
-    /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round each row of
-    /// weights when compiling, and x and h at every step, to integers times one scale. The stated error bound
-    /// includes all rounding. Without this option, quantised models keep their 8-bit weights.
-    /// cellc check --precision all compares f32, int16, int8x16 and int8.
+    /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round
+    /// each row of weights when compiling, and x and h at every step, to integers times one scale.
+    /// The stated error bound includes all rounding. Without this option, quantised models keep
+    /// their 8-bit weights. cellc check --precision all compares f32, int16, int8x16 and int8.
     #[arg(long, value_name = "PRECISION", value_enum, help_heading = PRECISION, hide_possible_values = true)]
     precision: Option<PrecisionArgument>,
 
@@ -343,15 +344,15 @@ pub(crate) struct ModelArguments {
 pub(crate) struct StateArguments {
     /// Keep a state, named by its input and output, between calls [default: all that cellc finds]
     ///
-    /// IN is the input that takes the state, OUT the output with the next value. In forward layers cellc finds the
-    /// states that enter by an input and leave by an output.
+    /// IN is the input that takes the state, OUT the output with the next value. In forward layers
+    /// cellc finds the states that enter by an input and leave by an output.
     #[arg(long, value_name = "IN=OUT", value_parser = pair, help_heading = STATE)]
     state: Vec<(String, String)>,
 
     /// Make every input of the model an argument of step, even if the input is a state
     ///
-    /// Silences notices about states, and warnings about layers that start every call from the same state.
-    /// Variables, and states of models with an open number of steps, are kept nevertheless.
+    /// Silences notices about states, and warnings about layers that start every call from the same
+    /// state. Variables, and states of models with an open number of steps, are kept nevertheless.
     #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
     no_state: bool,
 }
@@ -467,8 +468,8 @@ pub(crate) struct CheckArguments {
 
     /// A folder with input i of call k as r<k>_in<i>.npy; or the file of the only input
     ///
-    /// Files are named as for cellc run. Recorded outputs in the folder, r<k>_out<j>.npy or r<k>_NAME.npy, are
-    /// compared with generated code. States without a file start at zero.
+    /// Files are named as for cellc run. Recorded outputs in the folder, r<k>_out<j>.npy or
+    /// r<k>_NAME.npy, are compared with generated code. States without a file start at zero.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["seed", "range", "input"])]
     pub(crate) inputs: Option<PathBuf>,
 
@@ -939,7 +940,8 @@ impl ExecuteArguments {
 impl RunArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        // no pair, which is not to say that none is wanted: what every call starts anew is a warning
+        // no pair, which is not to say that none is wanted: what every call starts anew is a
+        // warning
         Options { state: State::Pairs(Vec::new()), ..self.execute.options(&self.model) }
     }
 }

@@ -1,4 +1,5 @@
-//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine and, where they are installed, OpenVINO and, for ONNX files, ONNX Runtime and PyTorch.
+//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine
+//! and, where they are installed, OpenVINO and, for ONNX files, ONNX Runtime and PyTorch.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -125,7 +126,8 @@ const OPENVINO: Library = Library { name: "OpenVINO Python", key: "openvino" };
 const ONNX_RUNTIME: Library = Library { name: "ONNX Runtime Python", key: "onnxruntime" };
 const PYTORCH: Library = Library { name: "PyTorch (onnx2torch)", key: "torch" };
 
-/// The libraries that read files of the model's format; for other formats OpenVINO, which says why not.
+/// The libraries that read files of the model's format; for other formats OpenVINO, which says why
+/// not.
 fn libraries(arguments: &BenchArguments) -> &'static [Library] {
     match is_onnx(arguments) {
         true => &[OPENVINO, ONNX_RUNTIME, PYTORCH],

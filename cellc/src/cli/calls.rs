@@ -45,7 +45,8 @@ pub(crate) struct Expected {
 /// What the Parameters of a model may hold.
 ///
 /// # Errors
-/// What is wrong with a model that leaves no size open. Where one is open, that shows only once a call has fixed it.
+/// What is wrong with a model that leaves no size open. Where one is open, that shows only once a
+/// call has fixed it.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
     let mut all: Vec<_> = model
         .parameters
@@ -73,7 +74,8 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
                     expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
                     continue;
                 }
-                // what has a size for each step stays open where that is not given: a call says how many there are
+                // what has a size for each step stays open where that is not given: a call says how
+                // many there are
                 let given = options.shapes.iter().find(|(name, _)| parameter.names.contains(name));
                 let dims = expected.shape.iter_mut().flatten();
                 for (dim, size) in dims.zip(given.map_or(&[][..], |(_, sizes)| sizes)) {
@@ -87,7 +89,8 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     }
 }
 
-/// Gives the Parameters the sizes that one call has. The options in which `--shape` leaves no size open any more.
+/// Gives the Parameters the sizes that one call has. The options in which `--shape` leaves no size
+/// open any more.
 pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usize>]) -> Options {
     let mut options = options.clone();
     for (name, sizes) in &mut options.shapes {
@@ -143,7 +146,8 @@ impl Calls {
         }
     }
 
-    /// Finds the files of a model with these Parameters in a folder. Other files there are not looked at.
+    /// Finds the files of a model with these Parameters in a folder. Other files there are not
+    /// looked at.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
             problem(folder, format!("cannot be read: {error}"))
@@ -216,8 +220,8 @@ impl Calls {
     }
 }
 
-/// Which input or output is called `name`: by the model, by generated code (what it calls it comes second), or by its place, which
-/// comes after `fallback`.
+/// Which input or output is called `name`: by the model, by generated code (what it calls it comes
+/// second), or by its place, which comes after `fallback`.
 pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Result<usize, Diagnostic> {
     let what = if fallback == "in" { "input" } else { "output" };
     let list = || all.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", ");
@@ -309,7 +313,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
 
-/// Adds to the refusal of a file how to give its steps as calls, if the model computes one step a call.
+/// Adds to the refusal of a file how to give its steps as calls, if the model computes one step a
+/// call.
 fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], expected: &Expected) -> Diagnostic {
     let one: Option<Vec<usize>> =
         open.iter().map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None }).collect();
@@ -434,7 +439,8 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
     }
 }
 
-/// The shape that a `case.json` in the same folder gives a file, in `runs[..].inputs[..]`, if it is one that the model allows.
+/// The shape that a `case.json` in the same folder gives a file, in `runs[..].inputs[..]`, if it is
+/// one that the model allows.
 fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec<usize>> {
     let case = bounded::read(&path.with_file_name("case.json"), &CASE_LIMIT).ok()?;
     let case: serde_json::Value = serde_json::from_slice(&case).ok()?;
@@ -473,13 +479,15 @@ fn print_shape(shape: &[Dim]) -> String {
     format!("[{}]", sizes.join(", "))
 }
 
-/// 2 and 1 of `r2_in1.npy`, and of `r2_h.npy` where generated code calls input 1 so, which is said then; none of any other name.
+/// 2 and 1 of `r2_in1.npy`, and of `r2_h.npy` where generated code calls input 1 so, which is said
+/// then; none of any other name.
 fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
     let (call, input) = call_and_name(path)?;
     match input.strip_prefix("in").and_then(number) {
         Some(input) => Some((call, input, false)),
-        // what the model alone calls so is called otherwise where the name is taken in generated code
+        // what the model alone calls so is called otherwise where the name is taken in generated
+        // code
         None => {
             let by_field = parameters.iter().position(|expected| expected.field == input);
             let by_name = || parameters.iter().position(|expected| expected.names.iter().any(|name| name == input));

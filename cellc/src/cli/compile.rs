@@ -255,7 +255,8 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
 }
 
-/// Refuses to replace files that cellc did not write. What stands beside a source that cellc wrote was written with it.
+/// Refuses to replace files that cellc did not write. What stands beside a source that cellc wrote
+/// was written with it.
 fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Failure> {
     if files::is_foreign(source) == Some(false) {
         return Ok(());

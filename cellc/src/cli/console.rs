@@ -1,5 +1,5 @@
-//! What the command says on standard error: diagnostics in colour where the terminal has it, one line
-//! of success on a terminal, and errors alone with `--quiet`.
+//! What the command says on standard error: diagnostics in colour where the terminal has it, one
+//! line of success on a terminal, and errors alone with `--quiet`.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -44,8 +44,8 @@ pub(super) fn report_success(files: &[String], compilation: &Compilation) {
     }
 }
 
-/// Colours are taken out where standard error is no terminal, or `NO_COLOR` is set. A standard error
-/// that cannot be written is no failure.
+/// Colours are taken out where standard error is no terminal, or `NO_COLOR` is set. A standard
+/// error that cannot be written is no failure.
 fn write(text: &str) {
     _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

@@ -15,7 +15,8 @@ fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
-            // DEL and C1 controls; marks, embeddings, overrides and isolates of direction; line separators
+            // DEL and C1 controls; marks, embeddings, overrides and isolates of direction; line
+            // separators
             '\u{7f}'..='\u{9f}'
             | '\u{61c}'
             | '\u{200e}'

@@ -1,6 +1,7 @@
 //! Arrays as NumPy stores them: format versions 1 to 3, little-endian, C order.
 //!
-//! Written by the format's description (numpy.lib.format); the crates for it bring a whole Python parser.
+//! Written by the format's description (numpy.lib.format); the crates for it bring a whole Python
+//! parser.
 
 use crate::kernel::Element;
 use crate::model::ElementType;

@@ -24,7 +24,8 @@ pub(super) struct Piped {
     pub(super) name: PathBuf,
 }
 
-/// Copies what comes out of standard input, for `-`, or out of a pipe to a file. `None` for other paths.
+/// Copies what comes out of standard input, for `-`, or out of a pipe to a file. `None` for other
+/// paths.
 pub(super) fn fetch(model: &Path) -> Result<Option<Piped>, Failure> {
     let (source, name): (Box<dyn Read>, String) = if model == Path::new("-") {
         (Box::new(io::stdin().lock()), "standard input".to_owned())

@@ -17,7 +17,8 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
     }
 }
 
-/// Writes to standard error. Nothing can be done about one that cannot be written, and it is no reason to write no file.
+/// Writes to standard error. Nothing can be done about one that cannot be written, and it is no
+/// reason to write no file.
 pub(crate) fn write_stderr(bytes: &[u8]) {
     _ = io::stderr().lock().write_all(bytes);
 }

@@ -28,7 +28,8 @@ const RENAMED: [(&str, &str); 5] = [
     ("flush-denormals", ""),
 ];
 
-/// The message for an option of an earlier version: the line that replaces it, with the value that was given.
+/// The message for an option of an earlier version: the line that replaces it, with the value that
+/// was given.
 fn renamed(name: &str, words: &[String]) -> Option<String> {
     let (_, new) = RENAMED.iter().find(|(old, _)| *old == name)?;
     if new.is_empty() {

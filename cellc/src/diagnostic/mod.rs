@@ -146,7 +146,8 @@ impl Diagnostic {
     }
 }
 
-/// A text of the input, quoted for use inside a message: control and bidirectional characters escaped, cut when long.
+/// A text of the input, quoted for use inside a message: control and bidirectional characters
+/// escaped, cut when long.
 pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut out = String::from("\"");
@@ -169,7 +170,8 @@ fn push_visible(out: &mut String, c: char) {
     if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
 }
 
-/// Control, formatting and bidirectional characters, line separators, and code points that are no characters.
+/// Control, formatting and bidirectional characters, line separators, and code points that are no
+/// characters.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

@@ -1,4 +1,5 @@
-//! Diagnostics as text for a human: what was found, the place in the file, what is valid, what to do.
+//! Diagnostics as text for a human: what was found, the place in the file, what is valid, what to
+//! do.
 //!
 //! Nothing of the input reaches the text unescaped, and nothing of it makes the text long.
 
@@ -64,7 +65,8 @@ impl Diagnostic {
         out
     }
 
-    /// Adds the lines to copy, apart from the rest; not indented, as what Python or a shell reads must not be.
+    /// Adds the lines to copy, apart from the rest; not indented, as what Python or a shell reads
+    /// must not be.
     pub(crate) fn push_lines(&self, out: &mut String) {
         if !self.lines.is_empty() {
             out.push('\n');

@@ -1,4 +1,5 @@
-//! What advice tells users to set. Each way in names it as its users write it: an option, a method, a key.
+//! What advice tells users to set. Each way in names it as its users write it: an option, a method,
+//! a key.
 
 /// Something that a user sets.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +95,8 @@ fn option(setting: Setting<'_>) -> String {
     }
 }
 
-/// A word for a shell, in quotes where one could take it for something else: zsh takes a question mark for a pattern.
+/// A word for a shell, in quotes where one could take it for something else: zsh takes a question
+/// mark for a pattern.
 pub(crate) fn in_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -76,7 +76,8 @@ pub(super) struct Cut {
 /// The memory of kernels that may run at the same time.
 pub(super) struct Cuts {
     pub(super) cuts: Vec<Cut>,
-    /// Buffers of the state, and parts that are only read: each with whether it is a part. Several kernels may share these.
+    /// Buffers of the state, and parts that are only read: each with whether it is a part. Several
+    /// kernels may share these.
     pub(super) shared: Vec<(BufferId, bool)>,
 }
 

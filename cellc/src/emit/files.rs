@@ -1,4 +1,5 @@
-//! The files of an output: Rust, formatted, or C, a comment at the top, and the weights beside it where they are many.
+//! The files of an output: Rust, formatted, or C, a comment at the top, and the weights beside it
+//! where they are many.
 
 use std::sync::Arc;
 
@@ -84,7 +85,8 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
 /// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
 const COMMENT: &str = "cellc_comment!(";
 
-/// Comments on lines of their own, and lines that are formatted already, become calls of [`COMMENT`], by number.
+/// Comments on lines of their own, and lines that are formatted already, become calls of
+/// [`COMMENT`], by number.
 fn hide_comments(items: &str) -> (String, Vec<&str>) {
     let mut comments = Vec::new();
     let mut text = String::with_capacity(items.len());
@@ -105,7 +107,8 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
 const COLUMNS: usize = 100;
 const MOST_COLUMNS: usize = 120;
 
-/// Lists on one line each, where that is not too long: prettyplease gives every element a line of its own sooner.
+/// Lists on one line each, where that is not too long: prettyplease gives every element a line of
+/// its own sooner.
 fn joined_lists(items: &str) -> String {
     let mut text = String::with_capacity(items.len());
     let lines: Vec<&str> = items.lines().collect();

@@ -132,7 +132,8 @@ impl<'a> Contents<'a> {
         self.special().filter(|isa| isa.question().is_some())
     }
 
-    /// The same, best first. Vectors that the longest tensor fills by half or less come last: they are no faster than shorter ones, or slower.
+    /// The same, best first. Vectors that the longest tensor fills by half or less come last: they
+    /// are no faster than shorter ones, or slower.
     fn best_first(&self) -> Vec<&'static Isa> {
         let mut all: Vec<_> = self.asked().collect();
         all.reverse();

@@ -23,11 +23,14 @@ pub struct Interface {
     pub outputs: Vec<Field>,
     /// Which inputs the struct holds between steps.
     pub states: Vec<StateField>,
-    /// What the model itself keeps between steps (ReadValue, Assign), in its order: fields of the generated `State`.
+    /// What the model itself keeps between steps (ReadValue, Assign), in its order: fields of the
+    /// generated `State`.
     pub variables: Vec<Field>,
-    /// Where calls take a run-time number of steps: which inputs and outputs have an element for each.
+    /// Where calls take a run-time number of steps: which inputs and outputs have an element for
+    /// each.
     pub steps: Option<StepFlags>,
-    /// f32 that intermediate values share in the generated `State`: the most that any instruction set wants.
+    /// f32 that intermediate values share in the generated `State`: the most that any instruction
+    /// set wants.
     pub block_len: usize,
     /// The input and the output that may be one array, if there are such.
     pub in_place: Option<InPlace>,
@@ -39,8 +42,9 @@ pub struct Interface {
     pub alternates: bool,
     /// Number of instruction sets for which the file has a body.
     pub isas: usize,
-    /// Whether the caller of the pure function provides the `State`, on every target: where the model has variables, a sequence, or more
-    /// than one operation. The pure function of a single cell has its scratch memory on the stack.
+    /// Whether the caller of the pure function provides the `State`, on every target: where the
+    /// model has variables, a sequence, or more than one operation. The pure function of a single
+    /// cell has its scratch memory on the stack.
     pub takes_state: bool,
 }
 
@@ -64,13 +68,15 @@ pub struct InPlace {
     pub input: usize,
     /// Index into [`Interface::outputs`].
     pub output: usize,
-    /// Whether a step reads the input after it has begun to write the output, so that it must read a copy.
+    /// Whether a step reads the input after it has begun to write the output, so that it must read
+    /// a copy.
     pub copies: bool,
 }
 
 #[cfg(feature = "builder")]
 impl InPlace {
-    /// What a step in place copies, on these instruction sets: one that may have to be made again keeps the input as it was.
+    /// What a step in place copies, on these instruction sets: one that may have to be made again
+    /// keeps the input as it was.
     pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
         let again: Vec<_> = isas.iter().filter(|(isa, _)| isa.c_flushes.is_some()).map(|(isa, _)| isa.name).collect();
         match (self.copies, &again[..]) {
@@ -156,7 +162,8 @@ impl Scope {
         Self { taken: taken.iter().map(|s| s.to_string()).collect(), ..Self::default() }
     }
 
-    /// The members of the struct that is called `function` in C. `elements` are those of its fields.
+    /// The members of the struct that is called `function` in C. `elements` are those of its
+    /// fields.
     pub(crate) fn members(function: &str, pool: bool, steps: bool, elements: impl Iterator<Item = Element>) -> Self {
         let mut scope = Self::new(MEMBERS);
         // what the C functions name that take fields as arguments, and that an argument would hide
@@ -266,7 +273,8 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
     Some(name)
 }
 
-/// The prefix for a whole generated file: like `identifier`, and nothing that the file itself or a C library declares.
+/// The prefix for a whole generated file: like `identifier`, and nothing that the file itself or a
+/// C library declares.
 pub fn prefix(name: &str, pool: bool) -> String {
     match identifier(name) {
         None => "model".to_string(),
@@ -343,7 +351,8 @@ const C_ITEMS: [&str; 15] = [
     "tiles_allowed",
 ];
 
-/// Snake-case forms of the other items of a generated file and of what its text takes from the prelude.
+/// Snake-case forms of the other items of a generated file and of what its text takes from the
+/// prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
     "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "weight", "packed", "pack", "part", "flat", "has", "has_tiles", "state", "cut", "aligned",

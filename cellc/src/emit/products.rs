@@ -1,5 +1,6 @@
-//! Products that are added to something, in the body of an instruction set that rounds both: `mul_add` of its vectors does so. Bodies of all
-//! instruction sets, and activations, then have one text, and the vectors' types say how often a multiply-add rounds.
+//! Products that are added to something, in the body of an instruction set that rounds both:
+//! `mul_add` of its vectors does so. Bodies of all instruction sets, and activations, then have one
+//! text, and the vectors' types say how often a multiply-add rounds.
 
 use crate::kernel::{Body, Expr, LaneOp};
 

@@ -1,7 +1,7 @@
 //! The words that no generated identifier may be: of the languages, and of the C library.
 
-/// Names of the C library that a compiler may know as built in, that common headers declare, or that the headers declare which generated
-/// C includes (glibc's with `_GNU_SOURCE`).
+/// Names of the C library that a compiler may know as built in, that common headers declare, or
+/// that the headers declare which generated C includes (glibc's with `_GNU_SOURCE`).
 #[rustfmt::skip]
 pub(super) const C_LIBRARY: &[&str] = &[
     "a64l", "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "arc4random", "arc4random_buf",
@@ -57,8 +57,8 @@ pub(super) const C_LIBRARY: &[&str] = &[
 /// What else begins so is declared by the headers for threads.
 pub(super) const OF_THREADS: [&str; 2] = ["pthread", "sched"];
 
-/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and macros in lower case that compilers and C
-/// headers define.
+/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and macros in lower case
+/// that compilers and C headers define.
 #[rustfmt::skip]
 pub(super) const RESERVED: &[&str] = &[
     "abstract", "alignas", "alignof", "and", "and_eq", "as", "asm", "async", "auto", "await", "become", "bitand",
@@ -98,7 +98,8 @@ const HELIUM: &[&str] = &[
 /// What names of types of vectors begin with, before a number of bits.
 const VECTORS: &[&str] = &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
 
-/// Whether `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name. What other headers of intrinsics declare begins with `_`.
+/// Whether `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name.
+/// What other headers of intrinsics declare begins with `_`.
 pub(super) fn is_intrinsic(name: &str) -> bool {
     let (first, rest) = name.split_once('_').unwrap_or((name, ""));
     let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());

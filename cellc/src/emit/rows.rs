@@ -1,4 +1,5 @@
-//! Rows of weights in the body of a loop: each adds, to every sum, weights of its columns times one element.
+//! Rows of weights in the body of a loop: each adds, to every sum, weights of its columns times one
+//! element.
 
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 
@@ -21,7 +22,8 @@ pub(super) struct AddedRow {
 }
 
 impl AddedRow {
-    /// The row that the first of these statements add, if they do, and if nothing else uses what they load.
+    /// The row that the first of these statements add, if they do, and if nothing else uses what
+    /// they load.
     pub(super) fn first_of(body: &[Stmt]) -> Option<Self> {
         let load = |stmt: &Stmt| match stmt {
             Stmt::Let { var, mutable: false, value: Expr::Load { from, lanes } } => Some((*var, *from, *lanes)),
@@ -68,7 +70,8 @@ impl AddedRow {
     }
 }
 
-/// The sum to which a statement adds weights times an element, the weights, and whether both are rounded once.
+/// The sum to which a statement adds weights times an element, the weights, and whether both are
+/// rounded once.
 fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
     let Stmt::Set { var, value: Expr::Op(operation, args) } = stmt else { return None };
     let of = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {

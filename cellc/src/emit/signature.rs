@@ -1,11 +1,12 @@
-//! What the generated functions that compute a step take. Which arguments there are, and in which order, is said here alone: printers and
-//! the programs around generated code go through them.
+//! What the generated functions that compute a step take. Which arguments there are, and in which
+//! order, is said here alone: printers and the programs around generated code go through them.
 
 use super::names::{Field, Interface, StepFlags};
 use super::tensors::array;
 use crate::options::Language;
 
-/// The arguments of a generated function, in order. An instruction set, or the struct, comes before them.
+/// The arguments of a generated function, in order. An instruction set, or the struct, comes before
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature<'a>(pub Vec<Argument<'a>>);
 
@@ -36,12 +37,14 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Signature<'a> {
-    /// The arguments of the pure function. Rust takes a single tensor as it is, C in a struct like several.
+    /// The arguments of the pure function. Rust takes a single tensor as it is, C in a struct like
+    /// several.
     pub fn function(interface: &'a Interface, language: Language) -> Self {
         Self::with_state(interface, language, interface.takes_state)
     }
 
-    /// The arguments of a body: those of the pure function, and the state where that function makes it.
+    /// The arguments of a body: those of the pure function, and the state where that function makes
+    /// it.
     pub fn body(interface: &'a Interface, language: Language) -> Self {
         Self::with_state(interface, language, interface.has_state())
     }
@@ -128,7 +131,8 @@ impl Interface {
         self.step_inputs().map(input).chain(self.outputs.iter().map(output))
     }
 
-    /// Whether calls of several steps need no copy of the states between these: a step writes its states where those of the step before the last were.
+    /// Whether calls of several steps need no copy of the states between these: a step writes its
+    /// states where those of the step before the last were.
     pub fn swaps_states(&self) -> bool {
         let last_alone =
             |steps: &StepFlags| self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index]);
@@ -150,7 +154,8 @@ impl Argument<'_> {
 }
 
 impl Tensors<'_> {
-    /// What the argument refers to, in Rust: the one tensor's array, or the struct with `lifetimes`.
+    /// What the argument refers to, in Rust: the one tensor's array, or the struct with
+    /// `lifetimes`.
     pub fn ty(&self, lifetimes: &str) -> String {
         match self.record {
             None => array(self.fields[0]),

@@ -1,5 +1,6 @@
-//! What the user of a generated file sees, and what its functions do: which items there are, in which order, and which statements their
-//! bodies consist of. Languages spell them: an item is a text of that name.
+//! What the user of a generated file sees, and what its functions do: which items there are, in
+//! which order, and which statements their bodies consist of. Languages spell them: an item is a
+//! text of that name.
 
 use super::names::Field;
 use super::signature::Signature;
@@ -157,7 +158,8 @@ impl Contents<'_> {
         ]
     }
 
-    /// Whether a step of the struct calls another function than the pure one: the struct's states are flushed, its order of panels is kept.
+    /// Whether a step of the struct calls another function than the pure one: the struct's states
+    /// are flushed, its order of panels is kept.
     pub(super) fn advances(&self) -> bool {
         let own_state = self.interface.has_state() && !self.interface.takes_state;
         own_state || self.flushed_before().next().is_some()

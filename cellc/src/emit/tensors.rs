@@ -4,7 +4,8 @@ use super::elements::{counted, spelling};
 use super::names::Field;
 use super::text::Word;
 
-/// A tensor's type in Rust: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat array.
+/// A tensor's type in Rust: `[[f32; I]; N]` for `[N, I]`, `[f32; I]` for `[1, I]`, else one flat
+/// array.
 pub(crate) fn array(field: &Field) -> String {
     match *field.shape {
         [n, i] if !flat(field) => format!("[[f32; {i}]; {n}]"),

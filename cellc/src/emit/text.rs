@@ -1,4 +1,5 @@
-//! Texts of generated code that never vary, but for words and lists in them: they stand in files of the language itself, in the folders `text`.
+//! Texts of generated code that never vary, but for words and lists in them: they stand in files of
+//! the language itself, in the folders `text`.
 
 /// The beginning of a line that is formatted already, and would lose its form: the body of a macro.
 pub(super) const FORMATTED: &str = "//|";
@@ -14,8 +15,8 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
     (name, vec![Vec::new(); usize::from(is_so)])
 }
 
-/// A text with words replaced, whose lines between `//* name` and `//.` stand once for each thing of the list of that name, with its
-/// words before those of the whole.
+/// A text with words replaced, whose lines between `//* name` and `//.` stand once for each thing
+/// of the list of that name, with its words before those of the whole.
 pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let all = |own: &[Word], text: &str| {
         let words: Vec<_> = own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();

@@ -92,7 +92,8 @@ impl Block {
     }
 }
 
-/// Declarations of sums over the rows of weights: in each row, the columns of each sum times one element.
+/// Declarations of sums over the rows of weights: in each row, the columns of each sum times one
+/// element.
 pub(super) struct RowSums<'a> {
     /// The sums.
     pub(super) names: Vec<&'a str>,
@@ -299,7 +300,8 @@ pub(super) trait Dialect {
     /// Begins a loop of a copy at the given nesting depth, and returns its counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
-    /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first element.
+    /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first
+    /// element.
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
@@ -321,7 +323,8 @@ pub(super) trait Dialect {
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
-    /// True if a loop over column groups of a panel has no windows: blocks say the pass that they are read in.
+    /// True if a loop over column groups of a panel has no windows: blocks say the pass that they
+    /// are read in.
     fn has_passes(&self) -> bool {
         false
     }
@@ -923,7 +926,8 @@ impl Traversal<'_> {
         }
     }
 
-    /// Adds the row that the first of these statements add by a function of the dialect; gives how many they are.
+    /// Adds the row that the first of these statements add by a function of the dialect; gives how
+    /// many they are.
     fn adds_row(&self, body: &[Stmt], dialect: &mut impl Dialect) -> Option<usize> {
         let row = AddedRow::first_of(body)?;
         let at = |place: Place| {

@@ -1,4 +1,5 @@
-//! Weights as text: in Rust one byte-string literal, so that neither syn nor rustc sees a million tokens; in C words, or a file that the assembler takes in.
+//! Weights as text: in Rust one byte-string literal, so that neither syn nor rustc sees a million
+//! tokens; in C words, or a file that the assembler takes in.
 
 #[cfg(feature = "builder")]
 use std::fmt::Write;
@@ -23,7 +24,8 @@ pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
     let mut column = COLUMNS;
     for &byte in bytes {
         if column >= COLUMNS {
-            // a backslash at the end of a line swallows the line break; a space is escaped, or it would be swallowed too
+            // a backslash at the end of a line swallows the line break; a space is escaped, or it
+            // would be swallowed too
             out.push_str("\\\n");
             column = 0;
         }
@@ -58,7 +60,8 @@ pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// A file's name as a C string that holds an assembler's string: what either gives a meaning to is escaped for both.
+/// A file's name as a C string that holds an assembler's string: what either gives a meaning to is
+/// escaped for both.
 #[cfg(feature = "builder")]
 pub(super) fn assembler_string(name: &str) -> String {
     let mut out = String::new();
@@ -95,8 +98,8 @@ pub(super) fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
         .collect()
 }
 
-/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of the same stem, nor that of the other
-/// language's, which may have been written with other options.
+/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of
+/// the same stem, nor that of the other language's, which may have been written with other options.
 #[cfg(feature = "builder")]
 pub(super) fn weights_file(stem: &str, language: Language) -> String {
     format!("{stem}.{}{WEIGHTS_FILE}", language.extension())

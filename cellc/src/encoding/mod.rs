@@ -1,4 +1,5 @@
-//! Weights in fewer bits: what each format makes of one row of a matrix, and what kernels read there.
+//! Weights in fewer bits: what each format makes of one row of a matrix, and what kernels read
+//! there.
 
 mod rows;
 
@@ -11,17 +12,19 @@ use crate::model::{SCALES, Source, Tensor, ValidModel, ValidOp, WeightSource, Wh
 use crate::options::{Arithmetic, Multiples, Options, OwnVectors, WeightFormat, WholeLayer};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
-/// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the same range.
+/// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the
+/// same range.
 pub(crate) const INT8_MOST: f32 = 127.0;
 
-/// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal number.
+/// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal
+/// number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
 /// By how much whole numbers of 8 bits are more where they are multiplied without a sign.
 pub const OFFSET: i32 = 128;
 
-/// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of the other one below it,
-/// zero would be a denormal, on which processors are slow.
+/// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of
+/// the other one below it, zero would be a denormal, on which processors are slow.
 const LEAST_HIGH: u32 = (127 - 64) << 7;
 
 impl WeightFormat {
@@ -50,7 +53,8 @@ impl WeightFormat {
     }
 }
 
-/// What a kernel's loads give where a line was packed, perhaps in a given number of words: f32, whatever is stored.
+/// What a kernel's loads give where a line was packed, perhaps in a given number of words: f32,
+/// whatever is stored.
 pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32> {
     match encoding {
         Encoding::F32 => line.to_vec(),
@@ -77,7 +81,8 @@ fn in_bytes(line: &[f32]) -> Row {
     row_of_bytes(line.len(), &|k| line[k])
 }
 
-/// A line in 16 bits. The largest magnitude is the largest for which no sum with a vector leaves 32 bits.
+/// A line in 16 bits. The largest magnitude is the largest for which no sum with a vector leaves 32
+/// bits.
 fn in_pairs(line: &[f32]) -> Row {
     row_of_pairs(line.len(), &|k| line[k], Arithmetic::most_in_pairs(line.len()))
 }
@@ -93,7 +98,8 @@ fn words(row: Row, parts: usize, line: &[f32], given: Option<usize>) -> Vec<f32>
     (0..words).map(|k| f32::from_bits(row_word(row, parts, words * parts, &weight, k))).collect()
 }
 
-/// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for [`LEAST_HIGH`].
+/// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for
+/// [`LEAST_HIGH`].
 fn bf16_pair(high: f32, low: f32) -> f32 {
     let low = u32::from(Bf16::from_f32(low).to_bits());
     let (sign, upper) = (high.to_bits() & 1 << 31, high.abs().to_bits() >> 16);
@@ -104,7 +110,8 @@ fn bf16_pair(high: f32, low: f32) -> f32 {
     finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
 }
 
-/// What kernels make of a vector of x or h: whole numbers of that range, and their scale. If one is not finite, the scale is NaN.
+/// What kernels make of a vector of x or h: whole numbers of that range, and their scale. If one is
+/// not finite, the scale is NaN.
 pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     let range = f32::from(range);
     let largest = values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
@@ -119,7 +126,8 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
 pub struct Loss {
     /// How they are stored.
     pub format: WeightFormat,
-    /// Whether they are the weights of depthwise convolutions, which have 16 bits also where they are rounded to 8.
+    /// Whether they are the weights of depthwise convolutions, which have 16 bits also where they
+    /// are rounded to 8.
     pub is_windows: bool,
     /// The largest distance of a weight, over the largest weight of its row; 0: none is changed.
     pub largest: f64,
@@ -130,7 +138,8 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by themselves; and of the weights of depthwise convolutions.
+    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by
+    /// themselves; and of the weights of depthwise convolutions.
     pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
@@ -225,7 +234,8 @@ impl Matrix<'_> {
     }
 }
 
-/// The matrices that are stored in a format: W and R of each gate of a cell, those of dense layers, and the taps of depthwise convolutions.
+/// The matrices that are stored in a format: W and R of each gate of a cell, those of dense layers,
+/// and the taps of depthwise convolutions.
 pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     let mut all = Vec::new();
     for node in model.all_nodes() {
@@ -265,12 +275,16 @@ pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
     all
 }
 
-/// How many weights there are at least in layers that are stored in 8 bits because they are whole numbers.
+/// How many weights there are at least in layers that are stored in 8 bits because they are whole
+/// numbers.
 const LEAST_WHOLE: usize = 256;
 
-/// The layers that multiply what a quantised model's are: in which matrices are stored in 8 bits because these hold them exactly, and how many weights that are; in which x is
-/// multiples of a scale of the model's, and, if rows of weights are multiples, too, how many weights those are: both are multiplied as integers. The first are whole numbers; or,
-/// of a model that has constants of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a precision is given, and in f32 beside weights that are given at run time.
+/// The layers that multiply what a quantised model's are: in which matrices are stored in 8 bits
+/// because these hold them exactly, and how many weights that are; in which x is multiples of a
+/// scale of the model's, and, if rows of weights are multiples, too, how many weights those are:
+/// both are multiplied as integers. The first are whole numbers; or, of a model that has constants
+/// of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a
+/// precision is given, and in f32 beside weights that are given at run time.
 pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, [usize; 2]) {
     let nodes = model.all_nodes();
     if model.parameters.iter().any(|parameter| parameter.weight) {
@@ -385,7 +399,8 @@ pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, 
     (layers, counts)
 }
 
-/// What kernels compute with in the place of one row of a matrix: these values, and their sum times the scale.
+/// What kernels compute with in the place of one row of a matrix: these values, and their sum times
+/// the scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// One for each weight.

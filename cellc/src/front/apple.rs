@@ -7,11 +7,13 @@ use crate::model::ResetGate;
 /// x is the input, h the state, W and R the rows of the candidate n in the two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppleResetGate {
-    /// `n = g(W x + R (r.h) + bias)`: what Apple's own reference test computes where `applyResetGateAfterMatMul` is false.
+    /// `n = g(W x + R (r.h) + bias)`: what Apple's own reference test computes where
+    /// `applyResetGateAfterMatMul` is false.
     BeforeMatMul,
     /// `n = g(W x + input_bias + r.(R h + bias))`: `applyResetGateAfterMatMul` = true.
     AfterMatMul,
-    /// `n = g(W x + r.(R h) + bias)`: what Apple's documentation prints for `applyResetGateAfterMatMul` = false.
+    /// `n = g(W x + r.(R h) + bias)`: what Apple's documentation prints for
+    /// `applyResetGateAfterMatMul` = false.
     AfterMatMulOuterBias,
 }
 

@@ -34,7 +34,8 @@ pub(crate) const WEIGHTS: Limit = Limit { what: "a file of weights", bytes: 4 <<
 /// # Errors
 /// If `path` cannot be opened, is neither a regular file nor a pipe, or is larger than the limit.
 pub(crate) fn open(path: &Path, limit: &Limit) -> io::Result<File> {
-    // Opening a device may have an effect, so this is asked before and, as a path may change, after it.
+    // Opening a device may have an effect, so this is asked before and, as a path may change, after
+    // it.
     check(&fs::metadata(path)?, limit)?;
     let file = File::open(path)?;
     check(&file.metadata()?, limit)?;

@@ -1,7 +1,8 @@
 //! What is declared rather than read: the part that the macros and the builder have in common.
 //!
-//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out. Several layers, one with a dense layer behind
-//! it, and one whose input is added to its output are a [`Stack`].
+//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out.
+//! Several layers, one with a dense layer behind it, and one whose input is added to its output are
+//! a [`Stack`].
 
 use super::graph::Graph;
 use super::keys::{CLIP, Family, Key, Spanned, is_clip};
@@ -15,7 +16,8 @@ use crate::model::{Direction, Model, Spelling};
 /// The largest number of layers.
 const MOST_LAYERS: usize = 1000;
 
-/// The largest number of states that a declared layer has, both ways; [`crate::validate`] judges the rest.
+/// The largest number of states that a declared layer has, both ways; [`crate::validate`] judges
+/// the rest.
 const MOST_STATES: usize = 1 << 24;
 
 impl Declared {
@@ -54,7 +56,8 @@ impl Declared {
         Some(stack)
     }
 
-    /// What does not go together, or is of a size that nothing could be made of: to be asked before [`Self::model`].
+    /// What does not go together, or is of a size that nothing could be made of: to be asked before
+    /// [`Self::model`].
     pub(crate) fn problems(&self, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: &str, help: &str| {
@@ -133,8 +136,9 @@ impl Declared {
         if self.steps().is_some() { self.kind().sequence_name() } else { self.kind().op_name() }
     }
 
-    /// The model. Of one layer: x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]` (`[N, D, H]`), c of an LSTM, a of an AUGRU, w, r, b and p
-    /// where they are not known in; y of a sequence `[N, D, T, H]`, h_out and c_out out. Else that of [`Stack::model`].
+    /// The model. Of one layer: x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]` (`[N, D, H]`), c
+    /// of an LSTM, a of an AUGRU, w, r, b and p where they are not known in; y of a sequence
+    /// `[N, D, T, H]`, h_out and c_out out. Else that of [`Stack::model`].
     pub(crate) fn model(&self) -> Model {
         if let Some(stack) = self.stack() {
             return stack.model();

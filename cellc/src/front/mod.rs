@@ -50,7 +50,8 @@ pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
     Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
 }
 
-/// What a reader makes of a file: the model and the warnings. Where it found errors, it understood a part of the model: what is wrong with that is said too.
+/// What a reader makes of a file: the model and the warnings. Where it found errors, it understood
+/// a part of the model: what is wrong with that is said too.
 fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagnostics), Diagnostics> {
     if problems.has_errors() {
         problems.extend(validate::problems(&model));

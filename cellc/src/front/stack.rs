@@ -1,7 +1,9 @@
-//! Layers one after the other: what a declaration of several layers, a file of PyTorch's weights and a file with an amplifier model hold.
+//! Layers one after the other: what a declaration of several layers, a file of PyTorch's weights
+//! and a file with an amplifier model hold.
 //!
-//! The one input is x, the one output what the last layer gives. The states are variables, which the generated type holds and which start at zero or
-//! at what is given. A layer that runs through time other than forward starts every call anew.
+//! The one input is x, the one output what the last layer gives. The states are variables, which
+//! the generated type holds and which start at zero or at what is given. A layer that runs through
+//! time other than forward starts every call anew.
 
 use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
@@ -29,8 +31,8 @@ enum StackLayer {
     /// Softmax over the values.
     #[cfg(feature = "json")]
     Softmax,
-    /// A dense layer of as many of the last steps as its weight has columns, the newest last, before the first one zeros: of
-    /// one value at each step.
+    /// A dense layer of as many of the last steps as its weight has columns, the newest last,
+    /// before the first one zeros: of one value at each step.
     #[cfg(feature = "json")]
     Window(DenseLayer),
 }
@@ -81,8 +83,9 @@ impl Stack {
         }
     }
 
-    /// Adds a recurrent layer with the weights of one direction as `framework` holds them, and its initial states, h and then c, each `[hidden_size]`; none: zero.
-    /// What `layer` says of rows, steps and weights is replaced.
+    /// Adds a recurrent layer with the weights of one direction as `framework` holds them, and its
+    /// initial states, h and then c, each `[hidden_size]`; none: zero. What `layer` says of rows,
+    /// steps and weights is replaced.
     ///
     /// # Errors
     /// If a tensor does not fit, or `framework` has no such layer.
@@ -142,7 +145,8 @@ impl Stack {
         self.layers.push(StackLayer::Window(layer));
     }
 
-    /// What does not fit: to be asked before [`Self::model`]. `skip_name`: what messages call [`Self::skip`].
+    /// What does not fit: to be asked before [`Self::model`]. `skip_name`: what messages call
+    /// [`Self::skip`].
     pub(crate) fn problems(&self, skip_name: &str) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: String| {
@@ -197,8 +201,9 @@ impl Stack {
         problems
     }
 
-    /// The model: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights where they are not known in; out, of a dense layer and with a skip
-    /// `[N, O]` (`[N, T, O]`), else as [`Declared::model`] has it.
+    /// The model: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights where they are
+    /// not known in; out, of a dense layer and with a skip `[N, O]` (`[N, T, O]`), else as
+    /// [`Declared::model`] has it.
     pub(crate) fn model(&self) -> Model {
         let origin = &self.name.origin;
         let mut graph = Graph::new(self.declared_by, &Spelling::OWN);

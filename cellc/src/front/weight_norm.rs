@@ -1,5 +1,5 @@
-//! Weights of PyTorch in the two parts of `weight_norm`, tensors of layers that no option declares, and of
-//! projections.
+//! Weights of PyTorch in the two parts of `weight_norm`, tensors of layers that no option declares,
+//! and of projections.
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
@@ -28,9 +28,9 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     ))
 }
 
-/// The first tensor of a layer that no option declares, and what the layer is. Recurrent and dense layers have
-/// matrices and biases: a weight of one axis is that of a normalization, one of three or more that of a
-/// convolution. `tensors`: names, and the number of axes.
+/// The first tensor of a layer that no option declares, and what the layer is. Recurrent and dense
+/// layers have matrices and biases: a weight of one axis is that of a normalization, one of three
+/// or more that of a convolution. `tensors`: names, and the number of axes.
 pub(super) fn undeclared<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<(&'n str, &'static str)> {
     let layer = |&(name, axes): &(&'n str, usize)| {
         let own = name.rsplit('.').next().unwrap_or(name);

@@ -10,7 +10,8 @@ pub(crate) struct CellWeights {
     pub(crate) r: Tensor,
     pub(crate) b: Tensor,
     pub(crate) p: Option<Tensor>,
-    /// What a row's states are at first and after `reset`: h, then c, each `[D * hidden_size]`; none: zero. Only a [`Stack`](super::stack::Stack) has them.
+    /// What a row's states are at first and after `reset`: h, then c, each `[D * hidden_size]`;
+    /// none: zero. Only a [`Stack`](super::stack::Stack) has them.
     pub(crate) initial: Vec<Tensor>,
 }
 

@@ -1,5 +1,5 @@
-//! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods of the Builder, or the file's own metadata, where a key
-//! is called `cellc.` and its name.
+//! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods
+//! of the Builder, or the file's own metadata, where a key is called `cellc.` and its name.
 
 use super::keys::{Family, Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
@@ -88,8 +88,9 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
     Ok((declared.model(), problems))
 }
 
-/// The layers that a file of PyTorch's weights is for, and the tensors that they do not take. `base` makes a declaration of what no file says, from the family and
-/// the sizes; what `keys` and the file say is added.
+/// The layers that a file of PyTorch's weights is for, and the tensors that they do not take.
+/// `base` makes a declaration of what no file says, from the family and the sizes; what `keys` and
+/// the file say is added.
 ///
 /// # Errors
 /// Everything that contradicts the file or its metadata, and what the file lacks.

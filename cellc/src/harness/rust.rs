@@ -196,7 +196,8 @@ while start.elapsed().as_micros() < 500 {{
     let spoil = lines(outputs, |f| format!("{}.change(spoilt);", place(interface, f)));
     let send = lines(outputs, |f| format!("{}.send(&mut output)?;", place(interface, f)));
     let send_variables = lines(variables, |f| format!("state.{}.send(&mut output)?;", f.name));
-    // what the compiler must not know: the inputs of a call, and that nobody reads the outputs of the last but one
+    // what the compiler must not know: the inputs of a call, and that nobody reads the outputs of
+    // the last but one
     let unknown = lines(&interface.inputs, |f| format!("black_box(&mut {});", variable(f)));
     let states: Vec<_> = interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
     let value = |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { place(interface, f) };

@@ -1,4 +1,5 @@
-//! The comment at the top of a generated file: what it was made from, what it computes, how exactly.
+//! The comment at the top of a generated file: what it was made from, what it computes, how
+//! exactly.
 
 mod bounds;
 

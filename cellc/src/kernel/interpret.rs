@@ -1,29 +1,32 @@
 //! Runs a program, lane by lane, as both languages do.
 //!
-//! Every f32 operation is the one IEEE 754 operation that [`LaneOp`] names, so a program that the interpreter and
-//! generated code both run gives the same bits, NaN payloads apart.
+//! Every f32 operation is the one IEEE 754 operation that [`LaneOp`] names, so a program that the
+//! interpreter and generated code both run gives the same bits, NaN payloads apart.
 
 use super::{
     Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Tiles,
     Var, Walk,
 };
 
-/// What memory holds whose contents are undefined at the start of a step: a read of it shows up in the results.
+/// What memory holds whose contents are undefined at the start of a step: a read of it shows up in
+/// the results.
 const UNDEFINED: f32 = f32::NAN;
 
-/// Runs one step: `memory[i]` is the contents of the program's buffer `i`, the weights buffers packed.
+/// Runs one step: `memory[i]` is the contents of the program's buffer `i`, the weights buffers
+/// packed.
 ///
-/// Results are filled with NaN first, and so is the body's own memory, as a program may rely on neither. Variables are read and
-/// written: what one step leaves is what the next one finds, and [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of integers
-/// hold them as f32 of the same value; sequence lengths are small enough to be exact. So do those of narrow weights. Kernels
-/// that may run at the same time run one after the other.
+/// Results are filled with NaN first, and so is the body's own memory, as a program may rely on
+/// neither. Variables are read and written: what one step leaves is what the next one finds, and
+/// [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of
+/// integers hold them as f32 of the same value; sequence lengths are small enough to be exact. So
+/// do those of narrow weights. Kernels that may run at the same time run one after the other.
 ///
-/// Scratch buffers of [`super::Body::block`] share one block of memory here too, so that a program which still wants what
-/// another buffer has overwritten shows it.
+/// Scratch buffers of [`super::Body::block`] share one block of memory here too, so that a program
+/// which still wants what another buffer has overwritten shows it.
 ///
 /// # Panics
-/// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts with every function
-/// expanded.
+/// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts
+/// with every function expanded.
 pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
     let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
@@ -114,7 +117,8 @@ struct Machine<'a> {
     vars: Vec<Lanes>,
     /// By [`super::WindowId`].
     windows: Vec<MemoryView>,
-    /// How many lanes stand for one lane of the text: a function's body has one lane, and runs on all that it is called with.
+    /// How many lanes stand for one lane of the text: a function's body has one lane, and runs on
+    /// all that it is called with.
     width: usize,
     /// Blocks for values, used again and again.
     free: Vec<Lanes>,

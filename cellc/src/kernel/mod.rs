@@ -1,8 +1,9 @@
 //! The loop-level form of a model: no cells any more, only loops over buffers.
 //!
-//! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so that
-//! every access is a constant offset into a window of constant length, and the generated code is free of
-//! bounds checks by construction. A [`Program`] has its memory once, and a [`Body`] for each instruction set.
+//! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so
+//! that every access is a constant offset into a window of constant length, and the generated code
+//! is free of bounds checks by construction. A [`Program`] has its memory once, and a [`Body`] for
+//! each instruction set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};

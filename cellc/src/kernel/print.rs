@@ -1,7 +1,7 @@
 //! A program as text, for `--emit kernel` and for snapshots.
 //!
-//! `w[3; 16]` is 16 consecutive elements of `w` from element 3, `splat x[3]` one element in every lane, `fma(a, b, c)`
-//! a multiply-add with one rounding.
+//! `w[3; 16]` is 16 consecutive elements of `w` from element 3, `splat x[3]` one element in every
+//! lane, `fma(a, b, c)` a multiply-add with one rounding.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};

@@ -3,7 +3,8 @@
 use super::{Body, Expr, Stmt};
 
 impl Body {
-    /// Applies `change` to every operation and call of functions and kernels, to its operands first.
+    /// Applies `change` to every operation and call of functions and kernels, to its operands
+    /// first.
     pub(crate) fn rewrite(&mut self, change: fn(&mut Expr)) {
         for function in &mut self.functions {
             block(&mut function.body, change);

@@ -34,7 +34,8 @@ fn store(to: impl Into<Place>, value: Expr) -> Stmt {
     Stmt::Store { to: to.into(), value }
 }
 
-/// `out[0..4] = sum over k of weights[k] * x[k]`, doubled by a function, and `out[4] = 1`, by way of a scratch buffer.
+/// `out[0..4] = sum over k of weights[k] * x[k]`, doubled by a function, and `out[4] = 1`, by way
+/// of a scratch buffer.
 fn program() -> Program {
     let f4 = Type::f32(4);
     let mut kernel = Kernel {
@@ -390,8 +391,9 @@ fn less(a: Expr, b: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
     Stmt::If { less: (a, b), then, otherwise }
 }
 
-/// Everything that [`program`] does not do: `steps` [3, 2] is run through from the last step to the first, as many as
-/// `lengths` says; what is left adds up in a variable. Three kernels, three buffers in a block of two.
+/// Everything that [`program`] does not do: `steps` [3, 2] is run through from the last step to the
+/// first, as many as `lengths` says; what is left adds up in a variable. Three kernels, three
+/// buffers in a block of two.
 fn stateful() -> Program {
     let count = Type { scalar: Scalar::U32, lanes: 1 };
     let add = |a, b| op(LaneOp::Add, vec![a, b]);
@@ -726,7 +728,8 @@ fn wrong_stateful_programs_are_found() {
     }
 }
 
-/// `out = [x0, x0, x1, x2, x2]` and `sums = x`, by two kernels at a time, the second pair after the first.
+/// `out = [x0, x0, x1, x2, x2]` and `sums = x`, by two kernels at a time, the second pair after the
+/// first.
 fn halves() -> Program {
     const PART: BufferId = BufferId(2);
     let kernel = |name: &str, params: &[(BufferId, bool)], concurrent: bool, body: Vec<Stmt>| Kernel {

@@ -1,7 +1,8 @@
 //! Checks what lowering and every pass must keep true.
 //!
-//! Beside types and bounds this is what the two languages ask for: Rust borrows a buffer while a loop walks it, and
-//! generated code must compile without a warning, so that nothing may be declared and not used.
+//! Beside types and bounds this is what the two languages ask for: Rust borrows a buffer while a
+//! loop walks it, and generated code must compile without a warning, so that nothing may be
+//! declared and not used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -175,8 +176,8 @@ fn region(body: BodyRef<'_>, id: BufferId) -> (Option<BufferId>, Range<usize>) {
     }
 }
 
-/// Kernels that may run at the same time are two, and neither writes what the other uses; nor does a kernel write what it
-/// uses under another name.
+/// Kernels that may run at the same time are two, and neither writes what the other uses; nor does
+/// a kernel write what it uses under another name.
 fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     let name = &group[0].name;
     if group.len() > 2 || group[0].concurrent {
@@ -237,7 +238,8 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
 /// Where a copy writes: the first element, the loops.
 type Target = (Place, Vec<(usize, usize)>);
 
-/// Packing copies from parameters and constants to weights. What is added to has been written before.
+/// Packing copies from parameters and constants to weights. What is added to has been written
+/// before.
 fn packing(program: &Program) -> Result<(), String> {
     let (kernel, own) = (&program.packing, Body::default());
     if kernel.body.iter().any(|stmt| !matches!(stmt, Stmt::Copy(_))) || !kernel.scratch.is_empty() {
@@ -653,7 +655,8 @@ impl<'a> Checker<'a> {
         self.places.get(&base).map(|&at| &mut self.bases[at])
     }
 
-    /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that writes.
+    /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that
+    /// writes.
     fn place(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
         let known = self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
         if place.offset.checked_add(n).is_none_or(|end| end > known.len) {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{BodyRef, BufferId, Role};
 
-/// Gives every scratch buffer that kernels are handed a place in the block, those that are never wanted at the same time
-/// perhaps the same one, and says how long the block is. First fit, the largest first.
+/// Gives every scratch buffer that kernels are handed a place in the block, those that are never
+/// wanted at the same time perhaps the same one, and says how long the block is. First fit, the
+/// largest first.
 pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     let line = body.program.aligned_elements();
     let mut lives: BTreeMap<BufferId, (usize, usize)> = BTreeMap::new();
@@ -40,7 +41,8 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     (block, len)
 }
 
-/// A buffer, and the first and the last kernel that it is handed to; two at the same time count as one.
+/// A buffer, and the first and the last kernel that it is handed to; two at the same time count as
+/// one.
 #[derive(Clone, Copy)]
 struct Lifetime {
     id: BufferId,

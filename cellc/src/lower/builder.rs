@@ -22,7 +22,8 @@ pub(super) struct KernelBuilder<'a, 'm> {
     tile_rows: BTreeMap<usize, Vec<Place>>,
     /// By name: what is left of tensors that were given, and for how many elements there is room.
     flushed: BTreeMap<&'static str, (Place, usize)>,
-    /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows there is room.
+    /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows
+    /// there is room.
     quantised: BTreeMap<(usize, Phase), (Place, Place, usize)>,
     /// By phase: see [`Self::tile_sums`], and how many there is room for.
     tile_sums: BTreeMap<Phase, (Place, usize)>,
@@ -37,7 +38,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, tile_sums, lane_rooms }
     }
 
-    /// What an operation does, with the pointwise work that is fused into it, and what to say of it.
+    /// What an operation does, with the pointwise work that is fused into it, and what to say of
+    /// it.
     pub(super) fn statements(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
         self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
         match self.lowering.root(node) {
@@ -111,7 +113,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         id
     }
 
-    /// A buffer of which several rows have one each, or that has as many parts: small ones need no `State`.
+    /// A buffer of which several rows have one each, or that has as many parts: small ones need no
+    /// `State`.
     pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
         match len * rows <= self.lowering.plan.arch.own {
             true => self.scratch(name, len).into(),
@@ -119,7 +122,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Buffers for the sums of rows that are computed together: each its own, as all are written at once.
+    /// Buffers for the sums of rows that are computed together: each its own, as all are written at
+    /// once.
     pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
         let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
         while rows.len() < count {
@@ -142,7 +146,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Where vectors that multiply the weights of a phase are rounded to whole numbers, and their scales.
+    /// Where vectors that multiply the weights of a phase are rounded to whole numbers, and their
+    /// scales.
     pub(super) fn quantised_room(&mut self, phase: Phase, rows: usize, len: usize) -> (Place, Place) {
         match self.quantised.get(&(len, phase)) {
             Some((elements, scales, room)) if *room >= rows => (*elements, *scales),
@@ -190,7 +195,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         if self.lowering.denormals.is_flushed_at(value) { flush(element) } else { element }
     }
 
-    /// All of a tensor that lies at a place, or, if it was given, what is left of it once it is flushed.
+    /// All of a tensor that lies at a place, or, if it was given, what is left of it once it is
+    /// flushed.
     pub(super) fn given(&mut self, body: &mut Vec<Stmt>, name: &'static str, source: Source, from: Place) -> Place {
         let len = self.lowering.len(source);
         self.given_rows(body, name, source, from, len)
@@ -231,7 +237,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.copied(self.lowering.is_given(source), from, to, len)
     }
 
-    /// Copies a tensor to where a result or a state is, where nothing is small enough to be flushed.
+    /// Copies a tensor to where a result or a state is, where nothing is small enough to be
+    /// flushed.
     pub(super) fn keep(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         self.copied(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
     }
@@ -339,7 +346,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Expr::Call(self.lowering.function(activation), vec![value])
     }
 
-    /// Two numbers of which the first is below the second where a boolean of one element holds, as Select takes it, or does not hold.
+    /// Two numbers of which the first is below the second where a boolean of one element holds, as
+    /// Select takes it, or does not hold.
     pub(super) fn side(&self, condition: Source, holds: bool) -> (Expr, Expr) {
         let condition = Expr::Load { from: self.lowering.source(condition), lanes: 1 };
         let [half, zero, one] = [0.5, 0.0, 1.0].map(|v| Expr::f32(v, 1));
@@ -388,7 +396,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// Max or Min, which give their second operand where either is NaN, so that a NaN stays one whichever it is.
+    /// Max or Min, which give their second operand where either is NaN, so that a NaN stays one
+    /// whichever it is.
     fn larger(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -455,7 +464,8 @@ pub(super) fn load(from: Place, lanes: usize) -> Expr {
     Expr::Load { from, lanes }
 }
 
-/// The buffers that statements use, `true` for buffers that statements write; buffers that are only read come first.
+/// The buffers that statements use, `true` for buffers that statements write; buffers that are only
+/// read come first.
 pub(super) fn params(body: &[Stmt]) -> Vec<(BufferId, bool)> {
     let mut used = BTreeMap::new();
     uses(body, &mut used);

@@ -1,4 +1,5 @@
-//! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`] and its neighbours know.
+//! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`]
+//! and its neighbours know.
 
 use super::builder::{KernelBuilder, copy, flush, op};
 use super::integers::{between, number};

@@ -1,11 +1,14 @@
-//! Convolutions whose windows move element by element: lanes are along the positions, and every weight is multiplied with whole vectors of them.
+//! Convolutions whose windows move element by element: lanes are along the positions, and every
+//! weight is multiplied with whole vectors of them.
 //!
-//! A tile holds sums of some output channels at some vectors of positions in registers, over all channels and taps. Where the positions are no
-//! multiple of a vector, the last vector overlaps the one before it and computes the same elements again; or it is a narrower one, of a tile with a single
-//! channel, where that is all that is left.
+//! A tile holds sums of some output channels at some vectors of positions in registers, over all
+//! channels and taps. Where the positions are no multiple of a vector, the last vector overlaps the
+//! one before it and computes the same elements again; or it is a narrower one, of a tile with a
+//! single channel, where that is all that is left.
 //!
-//! A depthwise convolution in integers does the same with words of two elements and of two taps: a channel of x is rounded with one scale, and the word of a position holds
-//! the elements that two taps of a window meet there.
+//! A depthwise convolution in integers does the same with words of two elements and of two taps: a
+//! channel of x is rounded with one scale, and the word of a position holds the elements that two
+//! taps of a window meet there.
 
 use std::ops::Range;
 
@@ -43,7 +46,8 @@ struct Scales {
 /// Channels that are padded at once, of groups with fewer.
 const MOST_PADDED: usize = 16;
 
-/// Multiply-adds of one channel that stand one after the other on cores without vectors, where loops over taps would take as long as these.
+/// Multiply-adds of one channel that stand one after the other on cores without vectors, where
+/// loops over taps would take as long as these.
 const MOST_IN_LINE: usize = 128;
 
 /// How x becomes integers.
@@ -70,7 +74,8 @@ struct Work<'m> {
     packed: usize,
     /// Output channels and vectors of positions of a tile.
     tile: (usize, usize),
-    /// The taps by dimension, or the pairs of them: how many there are, and how far one is from the next.
+    /// The taps by dimension, or the pairs of them: how many there are, and how far one is from the
+    /// next.
     taps: Vec<(usize, usize)>,
     /// How many there are.
     count: usize,
@@ -159,7 +164,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             reach,
             length,
         };
-        // with zeros at its sides: some channels, and then what is made of them, as a load waits for stores that it lies across
+        // with zeros at its sides: some channels, and then what is made of them, as a load waits
+        // for stores that it lies across
         let some = (MOST_PADDED / inputs).clamp(1, groups);
         let some = (1..=some).rev().find(|some| groups.is_multiple_of(*some)).unwrap_or(1);
         let padded = is_padded.then(|| {
@@ -260,7 +266,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// A loop over rows, or over groups: x moves by so many elements, the weights by so many, the outputs by so many channels, the scales of x by so many.
+    /// A loop over rows, or over groups: x moves by so many elements, the weights by so many, the
+    /// outputs by so many channels, the scales of x by so many.
     fn repeated(
         &mut self,
         work: &Work<'m>,
@@ -331,8 +338,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         // of equal size, the last of them ending where the positions do
         let mut rest: Vec<_> = (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
-        // Of a single channel there is no more to load than for this: a narrow vector lies across two lines of the cache less often, and LLVM would put one that
-        // shares elements with its neighbour together from that. Several channels would load each weight once more, for both widths.
+        // Of a single channel there is no more to load than for this: a narrow vector lies across
+        // two lines of the cache less often, and LLVM would put one that shares elements with its
+        // neighbour together from that. Several channels would load each weight once more, for both
+        // widths.
         if let [narrow] = plan::vectors(positions % lanes, lanes)[..]
             && work.tile.0 == 1
             && let Some(last) = rest.last_mut()
@@ -346,8 +355,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// Some vectors of positions of all output channels. So many elements of a channel of x are in reach, of which the windows begin at the `first`;
-    /// and `width` of a channel of the output.
+    /// Some vectors of positions of all output channels. So many elements of a channel of x are in
+    /// reach, of which the windows begin at the `first`; and `width` of a channel of the output.
     fn channels(
         &mut self,
         work: &Work<'m>,
@@ -398,7 +407,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The same of the output channels whose weights stand side by side: as many tiles as their sums take.
+    /// The same of the output channels whose weights stand side by side: as many tiles as their
+    /// sums take.
     fn packed(
         &mut self,
         work: &Work<'m>,
@@ -475,8 +485,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The taps of one channel, in order: a loop over each of their dimensions. Written one after the other, LLVM sees that the vectors of neighbouring taps
-    /// share elements and puts them together from each other, which takes three times as long.
+    /// The taps of one channel, in order: a loop over each of their dimensions. Written one after
+    /// the other, LLVM sees that the vectors of neighbouring taps share elements and puts them
+    /// together from each other, which takes three times as long.
     fn taps(
         &mut self,
         body: &mut Vec<Stmt>,

@@ -1,4 +1,5 @@
-//! A dense layer: every row of x times a fixed matrix, then the pointwise work that is fused into it.
+//! A dense layer: every row of x times a fixed matrix, then the pointwise work that is fused into
+//! it.
 
 use super::builder::KernelBuilder;
 use super::product::{Operands, Rows, Sums, X, for_tiles};

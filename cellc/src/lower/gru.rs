@@ -74,8 +74,8 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     columns.extend(step.new_state());
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
-        // the gates of all vectors before the candidates, which wait for them: a processor looks only so far
-        // ahead for something else to do
+        // the gates of all vectors before the candidates, which wait for them: a processor looks
+        // only so far ahead for something else to do
         let mut ready = Vec::new();
         for sums in pass {
             let lanes = sums.lanes;

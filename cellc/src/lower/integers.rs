@@ -1,10 +1,12 @@
-//! Integers of the interface as the whole numbers that kernels compute with, and the other way round.
+//! Integers of the interface as the whole numbers that kernels compute with, and the other way
+//! round.
 
 use super::builder::{KernelBuilder, op};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ElementType, Integers, Source, counted};
 
-/// From here on every f32 is a whole number, and the last bits of the next ones are their distance from it.
+/// From here on every f32 is a whole number, and the last bits of the next ones are their distance
+/// from it.
 const WHOLE: f32 = 8_388_608.0;
 
 /// A u32 below 2^23 as f32.
@@ -59,7 +61,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (doc, body)
     }
 
-    /// One statement for each element; `names` are those of an element read and of an element written.
+    /// One statement for each element; `names` are those of an element read and of an element
+    /// written.
     fn each(
         &mut self,
         len: usize,

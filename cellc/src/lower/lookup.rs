@@ -7,7 +7,8 @@ use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::model::{Lookup, Source, counted};
 
 impl<'m> KernelBuilder<'_, 'm> {
-    /// Numbers below 0 count from the end of the table; those beyond its ends are those of its ends, and NaN is 0.
+    /// Numbers below 0 count from the end of the table; those beyond its ends are those of its
+    /// ends, and NaN is 0.
     pub(super) fn lookup(&mut self, lookup: &'m Lookup) -> (Vec<String>, Vec<Stmt>) {
         let (size, len) = (lookup.size, lookup.len);
         let mut body = Vec::new();

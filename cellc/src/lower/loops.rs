@@ -1,8 +1,9 @@
 //! TensorIterator and Loop: the statements of a body inside a loop over its trips.
 //!
-//! A piece is a window where the axis is the outermost one in memory; other axes are first brought there, or brought back
-//! afterwards. What a trip hands to the next lies in a place of its own, which the trip's end fills. A loop that a condition ends is left behind the trip in
-//! which it does; that is why pieces are filled with zeros before.
+//! A piece is a window where the axis is the outermost one in memory; other axes are first brought
+//! there, or brought back afterwards. What a trip hands to the next lies in a place of its own,
+//! which the trip's end fills. A loop that a condition ends is left behind the trip in which it
+//! does; that is why pieces are filled with zeros before.
 
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
@@ -164,7 +165,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// Adds statements behind others: those on the side of a condition on which the last ones are, to these.
+/// Adds statements behind others: those on the side of a condition on which the last ones are, to
+/// these.
 fn append(body: &mut Vec<Stmt>, mut statements: Vec<Stmt>) {
     if let Some(Stmt::If { less, then, otherwise }) = body.last_mut()
         && let [Stmt::If { less: other, then: more, otherwise: none }] = &mut statements[..]

@@ -1,4 +1,5 @@
-//! LSTMCell, the pointwise part: gates f, i, o, the candidate, `c' = f.c + i.c~` and `h' = o.h(c')`.
+//! LSTMCell, the pointwise part: gates f, i, o, the candidate, `c' = f.c + i.c~` and
+//! `h' = o.h(c')`.
 
 use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
@@ -23,8 +24,8 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(own);
         let c_out = step.c_out.and(c.last().copied());
-        // the cell states of all vectors before the outputs, which wait for them: a processor looks only so far ahead
-        // for something else to do
+        // the cell states of all vectors before the outputs, which wait for them: a processor looks
+        // only so far ahead for something else to do
         let mut ready = Vec::new();
         for sums in pass {
             let (output, state) = update(rows, body, step, panel, &sums, (c[0], c_out));

@@ -1,4 +1,5 @@
-//! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed weights.
+//! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed
+//! weights.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,8 @@ pub(super) struct Memory {
     pub(super) backwards: Option<BufferId>,
     /// The packed weights of each product of the plan.
     pub(super) weights: Vec<PackedWeights>,
-    /// By the value of a convolution: its packed weights, beside them the scales of their rows where they are integers.
+    /// By the value of a convolution: its packed weights, beside them the scales of their rows
+    /// where they are integers.
     pub(super) convolutions: BTreeMap<usize, PackedWeights>,
     /// By recipe: the packed weights that are made so.
     pub(super) recipes: BTreeMap<Recipe, PackedWeights>,
@@ -44,7 +46,8 @@ pub(super) struct Memory {
     tables: Vec<(Vec<usize>, BufferId)>,
 }
 
-/// What a caller hands over, or is handed: booleans and integers of 32 and 64 bits as they are, those of fewer bits as i32, all floats as f32.
+/// What a caller hands over, or is handed: booleans and integers of 32 and 64 bits as they are,
+/// those of fewer bits as i32, all floats as f32.
 pub(crate) fn element_of(element: ElementType) -> Element {
     match element {
         element if element.is_float() => Element::F32,

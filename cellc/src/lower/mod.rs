@@ -1,8 +1,9 @@
 //! Model and plan become a kernel program: operations disappear, only loops over buffers remain.
 //!
-//! Every operation that computes becomes a kernel of its own, together with the pointwise work that is fused into it; views
-//! cost nothing where the elements lie in order already. `memory` makes what all instruction sets share; of each body `storage`
-//! decides where values lie, `block` which of them share a place.
+//! Every operation that computes becomes a kernel of its own, together with the pointwise work that
+//! is fused into it; views cost nothing where the elements lie in order already. `memory` makes
+//! what all instruction sets share; of each body `storage` decides where values lie, `block` which
+//! of them share a place.
 
 mod block;
 mod builder;
@@ -157,7 +158,8 @@ impl<'m> Lowering<'m> {
         self.plan.branches.sides(node.op.outputs()[0])
     }
 
-    /// The product of the plan that computes a value, the first of its operation, and its packed weights.
+    /// The product of the plan that computes a value, the first of its operation, and its packed
+    /// weights.
     fn product(&self, value: usize) -> (&'m ProductPlan, &'m PackedWeights) {
         let index = self.products[&value];
         (&self.plan.products[index], &self.memory.weights[index])
@@ -232,7 +234,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Results that no operation writes itself: a parameter, a constant, or a value that lies elsewhere.
+    /// Results that no operation writes itself: a parameter, a constant, or a value that lies
+    /// elsewhere.
     fn copies(&mut self) {
         for (i, result) in self.model.results.iter().enumerate() {
             let from = self.source(result.source);

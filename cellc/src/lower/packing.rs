@@ -24,8 +24,8 @@ struct Mark {
 }
 
 impl Memory {
-    /// How the weights of a cell or a dense layer get from the model's order into the order of [`crate::plan::Panels`];
-    /// they are the `index`-th that do.
+    /// How the weights of a cell or a dense layer get from the model's order into the order of
+    /// [`crate::plan::Panels`]; they are the `index`-th that do.
     pub(super) fn pack(
         &mut self,
         model: &ValidModel,
@@ -98,7 +98,8 @@ impl Memory {
                 };
                 let blocks = panels.blocks(late);
                 let Some(from) = from else { continue };
-                // elements between units, and between what multiplies neighbouring elements of the operand
+                // elements between units, and between what multiplies neighbouring elements of the
+                // operand
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
                     let from = Place::from(from).at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
@@ -170,8 +171,9 @@ impl Memory {
         Mark { buffers: self.program.buffers.len(), copies: self.program.packing.body.len() }
     }
 
-    /// Removes the buffers of `weights`, which were added since `before`, if an earlier operation packs the same elements in the
-    /// same order; returns the packed weights that the operation reads.
+    /// Removes the buffers of `weights`, which were added since `before`, if an earlier operation
+    /// packs the same elements in the same order; returns the packed weights that the operation
+    /// reads.
     fn packed_once(&mut self, before: Mark, weights: PackedWeights) -> PackedWeights {
         let Mark { buffers, copies } = before;
         let added = &self.program.buffers[buffers..];

@@ -6,7 +6,8 @@ use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Pointwise, Source, ValidOp};
 use crate::plan::{self, Along};
 
-/// The pointwise operations at the end of an operation whose result has rows of a fixed number of columns.
+/// The pointwise operations at the end of an operation whose result has rows of a fixed number of
+/// columns.
 #[derive(Clone)]
 pub(super) struct Epilogue<'m> {
     /// The value of the operation.
@@ -33,7 +34,8 @@ impl Epilogue<'_> {
     }
 }
 
-/// An epilogue, where it stores, and where its operands lie, as they go along with the units of a product.
+/// An epilogue, where it stores, and where its operands lie, as they go along with the units of a
+/// product.
 #[derive(Clone)]
 pub(super) struct End<'m> {
     epilogue: Epilogue<'m>,
@@ -47,7 +49,8 @@ impl<'m> End<'m> {
         &self.columns
     }
 
-    /// Those of which each row has its own, as so many rows at a time to walk: name, place, length, whether it is written.
+    /// Those of which each row has its own, as so many rows at a time to walk: name, place, length,
+    /// whether it is written.
     pub(super) fn rows(&self, units: usize, rows: usize) -> Vec<(&'static str, Place, usize, bool)> {
         let own = self.columns.iter().filter(|c| c.each_row);
         own.map(|c| (c.name, c.of, rows * c.row(units), c.written)).collect()
@@ -67,7 +70,8 @@ impl<'m> End<'m> {
         self.epilogue.names()
     }
 
-    /// Makes and stores one vector of the result. `places` are those of [`Self::columns`] for a panel, `lane` the vector's first column.
+    /// Makes and stores one vector of the result. `places` are those of [`Self::columns`] for a
+    /// panel, `lane` the vector's first column.
     pub(super) fn store(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,
@@ -83,7 +87,8 @@ impl<'m> End<'m> {
     }
 }
 
-/// Operations that one expression holds at most: the next ones read its value by name, so that expressions do not nest deeper.
+/// Operations that one expression holds at most: the next ones read its value by name, so that
+/// expressions do not nest deeper.
 const MOST_NESTED: usize = 16;
 
 /// Turns of a loop over vectors below which the vectors are written one after the other.
@@ -140,7 +145,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.lowering.plan.fusion.starting(root).map_or(&[], |chain| &chain.handed_on)
     }
 
-    /// The operands of an epilogue as rows to walk: name, place, length of a row; those that are the same for all rows have none.
+    /// The operands of an epilogue as rows to walk: name, place, length of a row; those that are
+    /// the same for all rows have none.
     pub(super) fn operand_rows(&mut self, epilogue: &Epilogue<'m>, columns: usize) -> Vec<(Place, Option<usize>)> {
         let row = |(source, along): &(Source, Along)| {
             let place = self.lowering.source(*source);
@@ -153,8 +159,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         epilogue.operands.iter().map(row).collect()
     }
 
-    /// One vector of the result of an operation, once the epilogue has been applied. `operands` are the places of the
-    /// operands' elements for the vector's first column, or of the one element.
+    /// One vector of the result of an operation, once the epilogue has been applied. `operands` are
+    /// the places of the operands' elements for the vector's first column, or of the one element.
     pub(super) fn finish_vector(
         &mut self,
         body: &mut Vec<Stmt>,

@@ -1,4 +1,5 @@
-//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number times a scale, that of the largest element, or is a multiple of a scale already.
+//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number
+//! times a scale, that of the largest element, or is a multiple of a scale already.
 
 use std::ops::Range;
 
@@ -29,7 +30,8 @@ fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers, several in each word as those of a row of weights are; and its scale, which is NaN where an element is not finite.
+    /// One vector: its whole numbers, several in each word as those of a row of weights are; and
+    /// its scale, which is NaN where an element is not finite.
     pub(super) fn quantise(
         &mut self,
         (len, given): (usize, Scale),
@@ -39,7 +41,8 @@ impl KernelBuilder<'_, '_> {
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let inverse = self.scale_of(&mut body, (len, given), from, scale);
-        // the k-th word holds the k-th elements of as many parts of the vector, of which the last ones may be shorter or empty
+        // the k-th word holds the k-th elements of as many parts of the vector, of which the last
+        // ones may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
         let parts = (0..words.each).filter(|part| long(*part) > 0).count();
@@ -54,7 +57,8 @@ impl KernelBuilder<'_, '_> {
         body
     }
 
-    /// The scale of a vector, which is NaN where an element is not finite; and by what elements are multiplied before they are rounded, if by anything.
+    /// The scale of a vector, which is NaN where an element is not finite; and by what elements are
+    /// multiplied before they are rounded, if by anything.
     pub(super) fn scale_of(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -111,8 +115,9 @@ impl KernelBuilder<'_, '_> {
         })
     }
 
-    /// Elements whose low 16 bits are the whole numbers that elements of a tensor become. What is flushed if it was given needs not be for its scale: none is below
-    /// that of the smallest number that is left.
+    /// Elements whose low 16 bits are the whole numbers that elements of a tensor become. What is
+    /// flushed if it was given needs not be for its scale: none is below that of the smallest
+    /// number that is left.
     pub(super) fn rounded(
         &mut self,
         of: Source,
@@ -134,7 +139,8 @@ impl KernelBuilder<'_, '_> {
         body
     }
 
-    /// Words of two whole numbers of 16 bits, of such elements: the second one is so many behind the first.
+    /// Words of two whole numbers of 16 bits, of such elements: the second one is so many behind
+    /// the first.
     pub(super) fn pairs(&mut self, from: Place, second: usize, to: Place, len: usize) -> Vec<Stmt> {
         let mut body = Vec::new();
         let word = |from: [Place; 2], to: Place, lanes: usize| {

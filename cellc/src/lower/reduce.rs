@@ -1,7 +1,7 @@
 //! Reductions: all elements along neighbouring axes become one, in the order that the model says.
 //!
-//! Where other axes follow, lanes are along these, and each lane goes through its elements in order. Where the reduced axes are the innermost,
-//! lanes are chains.
+//! Where other axes follow, lanes are along these, and each lane goes through its elements in
+//! order. Where the reduced axes are the innermost, lanes are chains.
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;

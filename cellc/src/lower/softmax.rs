@@ -1,6 +1,7 @@
 //! Softmax and its logarithm, row by row.
 //!
-//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in order, `e / s`; the logarithm is `(v - m) - log(s)`.
+//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in order, `e / s`; the logarithm is
+//! `(v - m) - log(s)`.
 
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;

@@ -39,8 +39,8 @@ impl<'m> CellStep<'_, 'm> {
         out.into_iter().chain(self.end.into_iter().flat_map(|end| end.columns()).copied()).collect()
     }
 
-    /// Stores one vector of the new h, and what the pointwise work makes of it. `places` are those of [`Self::new_state`] for a
-    /// panel, `lane` the vector's first column.
+    /// Stores one vector of the new h, and what the pointwise work makes of it. `places` are those
+    /// of [`Self::new_state`] for a panel, `lane` the vector's first column.
     pub(super) fn store(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,

@@ -1,7 +1,8 @@
 //! Where values lie.
 //!
-//! A value that a Result, a Concat or a turn of a loop wants in a certain place is computed there; a view whose elements lie
-//! in order is a place inside its input; everything else gets a place of its own.
+//! A value that a Result, a Concat or a turn of a loop wants in a certain place is computed there;
+//! a view whose elements lie in order is a place inside its input; everything else gets a place of
+//! its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,8 @@ use crate::model::{Source, ValidNode, ValidOp, View};
 pub(super) type Destinations = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {
-    /// Every Result wants its value where the caller reads it; where several want the same, the first gets it.
+    /// Every Result wants its value where the caller reads it; where several want the same, the
+    /// first gets it.
     pub(super) fn wanted_by_results(&self) -> Destinations {
         let mut wanted = Destinations::new();
         for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
@@ -129,7 +131,8 @@ impl<'m> Lowering<'m> {
         view.offset == 0 && self.len(view.input) == shape.iter().product::<usize>() && is_contiguous(view, shape)
     }
 
-    /// Whether an operation needs statements: not where a view serves, nor where another operation does the work.
+    /// Whether an operation needs statements: not where a view serves, nor where another operation
+    /// does the work.
     pub(super) fn is_computed(&self, node: &ValidNode) -> bool {
         match &node.op {
             ValidOp::View(view) => {

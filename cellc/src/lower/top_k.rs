@@ -1,4 +1,5 @@
-//! The largest or smallest elements of every row: for each that is wanted, one look at the whole row.
+//! The largest or smallest elements of every row: for each that is wanted, one look at the whole
+//! row.
 
 use super::builder::{KernelBuilder, op};
 use super::product::for_rows;
@@ -50,7 +51,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut turn = Vec::new();
             let value = self.let_(&mut turn, "v", 1, Expr::Load { from: element, lanes: 1 });
             let [best_now, place_now, at_now] = [best, place, at].map(Expr::Var);
-            // whether it comes before the best one so far: none is as good as any, and NaN is no better
+            // whether it comes before the best one so far: none is as good as any, and NaN is no
+            // better
             let better = |a: &Expr, b: &Expr, then: Expr, otherwise: Expr| match top.largest {
                 true => select_less(b, a, then, otherwise),
                 false => select_less(a, b, then, otherwise),

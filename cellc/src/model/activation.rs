@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The table of activations: each with its formula, its parameters with what ONNX takes where they are not given, its name as OpenVINO writes it and as
-/// users do.
+/// The table of activations: each with its formula, its parameters with what ONNX takes where they
+/// are not given, its name as OpenVINO writes it and as users do.
 macro_rules! activations {
     (
         cells { $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })? $name:literal $written:literal)* }
@@ -10,7 +10,8 @@ macro_rules! activations {
     ) => {
         /// An activation function by name; cellc knows its value, its arithmetic and its errors.
         ///
-        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and others that only models as a whole use.
+        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and others that only
+        /// models as a whole use.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs)] // alpha and beta are those of the formulas
         #[non_exhaustive]
@@ -20,7 +21,8 @@ macro_rules! activations {
         }
 
         impl Activation {
-            /// The names of the activations that cells take, as OpenVINO writes them, in the order in which messages list them.
+            /// The names of the activations that cells take, as OpenVINO writes them, in the order
+            /// in which messages list them.
             pub const NAMES: [&'static str; [$($name),*].len()] = [$($name),*];
 
             /// [`Self::NAMES`] as options, macros and build scripts write them.
@@ -141,8 +143,8 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
-    /// The activation of that name, with what ONNX takes for a parameter that is not given. Letter case, surrounding space
-    /// and underscores do not matter.
+    /// The activation of that name, with what ONNX takes for a parameter that is not given. Letter
+    /// case, surrounding space and underscores do not matter.
     ///
     /// # Errors
     /// If there is none of that name that cells take, or its parameters are others.

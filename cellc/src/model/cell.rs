@@ -109,7 +109,8 @@ impl CellKind {
     }
 }
 
-/// In which order W, R and B of an LSTM hold its gates: what LSTMCell-1 calls `weights_format`. c is the candidate.
+/// In which order W, R and B of an LSTM hold its gates: what LSTMCell-1 calls `weights_format`. c
+/// is the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum LstmGateOrder {
@@ -152,7 +153,8 @@ pub struct BiasPart {
     pub part: usize,
 }
 
-/// How tensors hold the weights of a cell: gates and parts of B are counted as [`CellKind`] lists them.
+/// How tensors hold the weights of a cell: gates and parts of B are counted as [`CellKind`] lists
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightLayout {
     /// Where in W and R each gate stands.
@@ -220,9 +222,10 @@ pub struct Cell {
     pub kind: CellKind,
     /// The length of h.
     pub hidden_size: usize,
-    /// As many as [`CellKind::default_activations`], in that order (GRU: f for z and r, g for the candidate; LSTM: f for
-    /// f, i and o, g for the candidate, h for the cell state). Of a bidirectional sequence they are those of both directions, or twice as many: those of
-    /// the reverse direction after those of the forward one.
+    /// As many as [`CellKind::default_activations`], in that order (GRU: f for z and r, g for the
+    /// candidate; LSTM: f for f, i and o, g for the candidate, h for the cell state). Of a
+    /// bidirectional sequence they are those of both directions, or twice as many: those of the
+    /// reverse direction after those of the forward one.
     pub activations: Vec<Activation>,
     /// The bound on every gate's pre-activation sum; positive and finite where present.
     pub clip: Option<f32>,
@@ -237,7 +240,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The bound that a number stands for: none, as OpenVINO has it, unless it is positive and finite.
+    /// The bound that a number stands for: none, as OpenVINO has it, unless it is positive and
+    /// finite.
     pub fn clip_bound(clip: f32) -> Option<f32> {
         (clip > 0.0 && clip.is_finite()).then_some(clip)
     }

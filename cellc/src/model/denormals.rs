@@ -1,10 +1,13 @@
-//! Where values of tiny magnitude become 0: where a step reads an input, keeps a state and writes an output.
+//! Where values of tiny magnitude become 0: where a step reads an input, keeps a state and writes
+//! an output.
 //!
-//! Which values these are is a matter of the model alone, so that no plan changes a bit. A float Parameter is flushed by
-//! whatever reads it, or before any kernel runs where it is a state that the struct keeps and that an operation would copy to flush it: what
-//! the struct keeps needs no flush then. Where elements are only put in their places or computed with one by one, the flush costs no pass over
-//! memory of its own, and stays there. What a variable, the next trip of a loop or a Result takes over is flushed where it is computed: everything that reads it
-//! sees it so. A cell flushes its new states itself, at every step. Weights and constants stay as they are.
+//! Which values these are is a matter of the model alone, so that no plan changes a bit. A float
+//! Parameter is flushed by whatever reads it, or before any kernel runs where it is a state that
+//! the struct keeps and that an operation would copy to flush it: what the struct keeps needs no
+//! flush then. Where elements are only put in their places or computed with one by one, the flush
+//! costs no pass over memory of its own, and stays there. What a variable, the next trip of a loop
+//! or a Result takes over is flushed where it is computed: everything that reads it sees it so. A
+//! cell flushes its new states itself, at every step. Weights and constants stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,8 @@ use super::{Source, ValidModel, ValidNode, ValidOp, View};
 /// What is known of small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
-    /// Elements of an input or a state, unchanged: the operation that reads the tensor flushes them.
+    /// Elements of an input or a state, unchanged: the operation that reads the tensor flushes
+    /// them.
     Given,
     /// The tensor may hold small magnitudes, and operations compute with them.
     Kept,
@@ -43,7 +47,8 @@ struct Known {
 impl Denormals {
     /// For a model in which magnitudes below a limit become 0; none: all are kept.
     ///
-    /// States of at most `most_before` elements are flushed before any kernel runs, if an operation would copy them to flush them.
+    /// States of at most `most_before` elements are flushed before any kernel runs, if an operation
+    /// would copy them to flush them.
     pub fn new(model: &ValidModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
@@ -98,7 +103,8 @@ impl Denormals {
 }
 
 impl Known {
-    /// Finds the operations that must flush the `wanted` values: those that compute a wanted value, or the value that a view or Concat moves into it.
+    /// Finds the operations that must flush the `wanted` values: those that compute a wanted value,
+    /// or the value that a view or Concat moves into it.
     fn places(&mut self, nodes: &[ValidNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
             match &node.op {
@@ -172,7 +178,8 @@ impl Known {
     }
 }
 
-/// The parameters of which an operation makes a flushed copy before it begins, or whose elements it reads several times.
+/// The parameters of which an operation makes a flushed copy before it begins, or whose elements it
+/// reads several times.
 fn copied(model: &ValidModel) -> BTreeSet<usize> {
     // by value, what views show of parameters
     let mut shown = BTreeMap::new();

@@ -1,9 +1,10 @@
-//! What cells compute, as text: for the comment at the top of generated code, for that above a kernel, and for the pages of the macros.
+//! What cells compute, as text: for the comment at the top of generated code, for that above a
+//! kernel, and for the pages of the macros.
 
 use super::{CellKind, Coupled, ResetGate, ValidCell, WeightSource};
 
-/// The equations of a cell, one for each value, the last for what it gives on. `activations` are what the functions are called, `clip` is what becomes of a
-/// sum before one is applied.
+/// The equations of a cell, one for each value, the last for what it gives on. `activations` are
+/// what the functions are called, `clip` is what becomes of a sum before one is applied.
 fn equations(
     kind: CellKind,
     activations: &[impl AsRef<str>],
@@ -62,7 +63,8 @@ pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bo
 }
 
 impl ValidCell {
-    /// The equations of the cell, with its own functions, its clip and `B = 0` where it has no bias.
+    /// The equations of the cell, with its own functions, its clip and `B = 0` where it has no
+    /// bias.
     pub fn equations(&self) -> Vec<String> {
         let activations: Vec<String> = self.activations.iter().map(|activation| activation.label()).collect();
         let clip = |sum: &str| match self.clip {

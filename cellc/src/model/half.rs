@@ -1,5 +1,6 @@
-//! The two floating-point types of 16 bits in which files store weights. The crate `half` says the same (the tests compare the two), but brings a
-//! second copy of syn into the first build of everyone who uses a macro.
+//! The two floating-point types of 16 bits in which files store weights. The crate `half` says the
+//! same (the tests compare the two), but brings a second copy of syn into the first build of
+//! everyone who uses a macro.
 
 /// IEEE 754 binary16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn every_rounding_is_that_of_the_crate_half() {
-        // an f32 of every sign, exponent and upper half of the mantissa, with all that a tie and its neighbours need below
+        // an f32 of every sign, exponent and upper half of the mantissa, with all that a tie and
+        // its neighbours need below
         for upper in 0..=u16::MAX {
             for lower in
                 [0, 1, 0x7ff, 0x800, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff]

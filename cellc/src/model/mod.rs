@@ -1,7 +1,7 @@
 //! What is computed: a graph of operations on tensors, without a target and without loops.
 //!
-//! Every way in produces a [`Model`]; [`crate::validate`] turns it into a [`ValidModel`], in which every
-//! size is known and nothing can be wrong.
+//! Every way in produces a [`Model`]; [`crate::validate`] turns it into a [`ValidModel`], in which
+//! every size is known and nothing can be wrong.
 
 mod activation;
 mod cell;
@@ -80,7 +80,8 @@ pub struct LedgerEntry {
     pub given: Option<String>,
     /// What it was taken to mean.
     pub taken: String,
-    /// Place of the attribute in the input, for diagnostics. [`Origin::Unknown`] if the attribute is absent.
+    /// Place of the attribute in the input, for diagnostics. [`Origin::Unknown`] if the attribute
+    /// is absent.
     pub origin: Origin,
 }
 
@@ -186,7 +187,8 @@ impl Node {
         said.map_or(&self.origin, |entry| &entry.origin)
     }
 
-    /// How diagnostics and comments call the layer: `"cell" (GRUCell, id 8)`, the name cut and escaped.
+    /// How diagnostics and comments call the layer: `"cell" (GRUCell, id 8)`, the name cut and
+    /// escaped.
     pub fn label(&self) -> String {
         let mut name: String = self.name.chars().take(60).flat_map(char::escape_default).collect();
         if self.name.chars().nth(60).is_some() {

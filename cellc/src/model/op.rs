@@ -10,11 +10,12 @@ pub enum Op {
     Constant(Tensor),
     /// A change of the element type. Floating point types all compute in f32.
     Convert,
-    /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with peepholes), a (AUGRU).
-    /// Outputs: h', c' (LSTM).
+    /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with
+    /// peepholes), a (AUGRU). Outputs: h', c' (LSTM).
     Cell(Cell),
-    /// A recurrent cell over time, the batch in front of the steps. Inputs: X `[N, T, I]`, h0 `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, P (LSTM with peepholes), each
-    /// with D in front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
+    /// A recurrent cell over time, the batch in front of the steps. Inputs: X `[N, T, I]`, h0
+    /// `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, P (LSTM with peepholes), each with D in
+    /// front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
     Sequence(Cell, Direction),
     /// An output of the model, or of a [`Loop`]'s body.
     Result,
@@ -75,7 +76,8 @@ pub enum Op {
     Transpose,
     /// Inputs: data, indices, axis.
     Gather {
-        /// The number of batch dimensions; negative values count from the end of the indices' dimensions.
+        /// The number of batch dimensions; negative values count from the end of the indices'
+        /// dimensions.
         batch_dims: i64,
     },
     /// Inputs: data, start, stop, step, axes (the first ones if absent).
@@ -94,7 +96,8 @@ pub enum Op {
         /// True for the ellipsis: all unmentioned dimensions.
         ellipsis_mask: Vec<bool>,
     },
-    /// The first elements along an axis in reverse. Inputs: data, how many for each place along the other axis.
+    /// The first elements along an axis in reverse. Inputs: data, how many for each place along the
+    /// other axis.
     ReverseSequence {
         /// The axis of the batch; negative values count from the end.
         batch_axis: i64,
@@ -109,7 +112,8 @@ pub enum Op {
         /// The operation that combines the old and the new element. `None`: the new element.
         combine: Option<Elementwise>,
     },
-    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the axis.
+    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the
+    /// axis.
     ScatterElements {
         /// The combining operation, as for parts.
         combine: Option<Elementwise>,
@@ -138,7 +142,8 @@ pub enum Op {
     /// Weights from frequencies of a spectrum to bands of the mel scale. Inputs: bands, length of
     /// the transform, sampling rate, lowest and highest frequency.
     MelWeights,
-    /// Scaled dot-product attention. Inputs: query, key, value, mask where present, scale where present.
+    /// Scaled dot-product attention. Inputs: query, key, value, mask where present, scale where
+    /// present.
     Attention {
         /// True if a query attends only to keys up to its own place.
         causal: bool,

@@ -139,7 +139,8 @@ fn sources(list: &[Source]) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The operation, its attributes, its inputs and what each attribute of the input was taken to mean.
+/// The operation, its attributes, its inputs and what each attribute of the input was taken to
+/// mean.
 impl Display for ValidCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sequence = self.sequence.as_ref();

@@ -1,4 +1,5 @@
-/// What a format calls the attributes that are judged whichever format says them: a node carries the names of its own.
+/// What a format calls the attributes that are judged whichever format says them: a node carries
+/// the names of its own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The length of h.

@@ -96,7 +96,8 @@ impl ElementType {
     }
 }
 
-/// A constant tensor: little-endian elements in C order, a range of bytes that may be shared with other tensors.
+/// A constant tensor: little-endian elements in C order, a range of bytes that may be shared with
+/// other tensors.
 #[derive(Clone, PartialEq)]
 pub struct Tensor {
     shape: Vec<usize>,
@@ -110,7 +111,8 @@ pub struct Tensor {
 impl Tensor {
     /// A tensor over `bytes[range]`.
     ///
-    /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs (more are allowed, and not read).
+    /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs (more
+    /// are allowed, and not read).
     pub fn new(shape: Vec<usize>, element: ElementType, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         let need = element.bytes(elements(&shape)?)?;
         let end = range.start.checked_add(need)?;
@@ -134,7 +136,8 @@ impl Tensor {
         (t.len() == values.len()).then_some(t)
     }
 
-    /// As many elements as `shape` has, from element `from` on, over the same bytes. `None` if it has not so many.
+    /// As many elements as `shape` has, from element `from` on, over the same bytes. `None` if it
+    /// has not so many.
     pub fn part(&self, from: usize, shape: Vec<usize>) -> Option<Self> {
         let count = elements(&shape)?;
         from.checked_add(count).filter(|&end| end <= self.len())?;
@@ -198,7 +201,8 @@ impl Tensor {
         (0..all).map(|i| self.get_f64(i)).find(|value| !value.is_finite())
     }
 
-    /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, all else rounds once.
+    /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, all else
+    /// rounds once.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
@@ -214,7 +218,8 @@ impl Tensor {
         }
     }
 
-    /// Element `i` of an integer tensor, the largest i64 for a u64 above it; `None` for floating point types.
+    /// Element `i` of an integer tensor, the largest i64 for a u64 above it; `None` for floating
+    /// point types.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].

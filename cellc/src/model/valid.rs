@@ -756,7 +756,8 @@ pub struct ValidModel {
     pub states: Vec<StatePair>,
     /// The layers that start anew at every call.
     pub restarts: Vec<Restart>,
-    /// The inputs and outputs of each step, for an open number of steps; the model is one step then.
+    /// The inputs and outputs of each step, for an open number of steps; the model is one step
+    /// then.
     pub steps: Option<Steps>,
 }
 
@@ -861,8 +862,8 @@ impl ValidOp {
         matches!(self, Self::Cell(_) | Self::Dense(_))
     }
 
-    /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a dense layer or a depthwise
-    /// convolution.
+    /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a
+    /// dense layer or a depthwise convolution.
     pub fn has_precision(&self) -> bool {
         self.is_product() || matches!(self, Self::Convolve(convolve) if convolve.is_depthwise())
     }

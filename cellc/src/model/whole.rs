@@ -1,4 +1,5 @@
-//! Which tensors hold whole numbers, or multiples of one scale, and between which: what quantised operators make, who round and clip before they multiply.
+//! Which tensors hold whole numbers, or multiples of one scale, and between which: what quantised
+//! operators make, who round and clip before they multiply.
 
 use super::{
     Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidLoop, ValidModel, ValidNode, ValidOp,
@@ -97,7 +98,8 @@ impl<'m> WholeNumbers<'m> {
         all
     }
 
-    /// The scale whose multiples a tensor holds, by which whole numbers, and how far they may be from these, where 16 bits hold the whole numbers with their sign.
+    /// The scale whose multiples a tensor holds, by which whole numbers, and how far they may be
+    /// from these, where 16 bits hold the whole numbers with their sign.
     pub(crate) fn multiples(&self, of: Source) -> Option<(f32, [i16; 2], f64)> {
         let Known { ends, scale } = self.known(of);
         let (scale, off) = scale?;
@@ -160,7 +162,8 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    /// The body of a loop. What is known of what a trip hands to the next is assumed first, and kept if it then holds after every trip.
+    /// The body of a loop. What is known of what a trip hands to the next is assumed first, and
+    /// kept if it then holds after every trip.
     fn read_body(&mut self, body: &ValidLoop) {
         for carried in &body.carried {
             self.values[carried.value] = NOTHING;

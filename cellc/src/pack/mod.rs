@@ -13,13 +13,16 @@ use crate::model::{Tensor, ValidModel};
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
-    /// Where each buffer stands in the block: its first byte over 4. Buffers of equal contents stand in one place.
+    /// Where each buffer stands in the block: its first byte over 4. Buffers of equal contents
+    /// stand in one place.
     pub parts: Vec<(BufferId, usize)>,
-    /// By variable of the model: where in the block its initial value stands; `None` where that is zero.
+    /// By variable of the model: where in the block its initial value stands; `None` where that is
+    /// zero.
     pub initial: Vec<Option<usize>>,
     /// The block.
     pub bytes: Arc<Vec<u8>>,
-    /// Where weights are Parameters: the blocks that are filled at run time, by buffer and first element in that of its elements. Else empty.
+    /// Where weights are Parameters: the blocks that are filled at run time, by buffer and first
+    /// element in that of its elements. Else empty.
     pub run_time: Vec<(BufferId, usize)>,
     /// Elements of the block of f32 that is filled at run time.
     pub run_time_len: usize,
@@ -143,9 +146,9 @@ impl Block {
         Self { bytes: Vec::new(), alignment: 4 * program.aligned_elements(), places: BTreeMap::new() }
     }
 
-    /// The place of contents of `len` bytes: its first byte over 4. `write` fills the contents, which are zero
-    /// before, at the end of the block, so that no second copy of large weights exists; contents that the block
-    /// has already are taken back.
+    /// The place of contents of `len` bytes: its first byte over 4. `write` fills the contents,
+    /// which are zero before, at the end of the block, so that no second copy of large weights
+    /// exists; contents that the block has already are taken back.
     fn place(&mut self, len: usize, write: impl FnOnce(&mut [u8])) -> usize {
         let at = self.bytes.len();
         let end = (at + len).next_multiple_of(self.alignment);
@@ -194,7 +197,8 @@ pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
     }
 }
 
-/// Makes a copy, as what kernels load there: `get` gives the elements of the tensor that it comes from.
+/// Makes a copy, as what kernels load there: `get` gives the elements of the tensor that it comes
+/// from.
 #[cfg(any(test, feature = "builder"))]
 pub fn fill(copied: &Copied, get: impl Fn(usize) -> f32, to: &mut [f32]) {
     run(copied, get, |at, value| if copied.add { to[at] += value } else { to[at] = value });

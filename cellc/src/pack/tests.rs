@@ -95,7 +95,8 @@ fn weights_at_run_time_are_packed_once() {
     assert_eq!(packed(3), packed(1));
 }
 
-/// A constant that a kernel adds, an initial state and the weights of a dense layer of one output hold the same bits.
+/// A constant that a kernel adds, an initial state and the weights of a dense layer of one output
+/// hold the same bits.
 #[test]
 fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let mut model = Written::default();

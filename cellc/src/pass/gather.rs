@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Body, Expr, Kernel, Stmt, Type, Var};
 
-/// Names the results of functions on one lane, and orders statements such that those of one function follow one another where none needs
-/// another's: one call in C computes them all. Nothing is stored earlier or later, or read past a store.
+/// Names the results of functions on one lane, and orders statements such that those of one
+/// function follow one another where none needs another's: one call in C computes them all. Nothing
+/// is stored earlier or later, or read past a store.
 pub(crate) fn gather(body: &mut Body) {
     for kernel in &mut body.kernels {
         let mut statements = std::mem::take(&mut kernel.body);
@@ -84,7 +85,8 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
     );
 }
 
-/// Takes the calls on one lane out of an expression, the inner ones first; `apart`: only those that read no memory.
+/// Takes the calls on one lane out of an expression, the inner ones first; `apart`: only those that
+/// read no memory.
 fn name_calls(kernel: &mut Kernel, expr: &mut Expr, apart: bool, named: &mut Vec<(Var, Expr)>) {
     let (Expr::Op(_, args) | Expr::Call(_, args)) = expr else { return };
     args.iter_mut().for_each(|arg| name_calls(kernel, arg, apart, named));

@@ -1,4 +1,5 @@
-//! Passes: each takes a body and leaves one that computes the same, in the sense that its text states.
+//! Passes: each takes a body and leaves one that computes the same, in the sense that its text
+//! states.
 
 mod expand;
 mod gather;

@@ -1,4 +1,5 @@
-//! What a product costs, in cycles of one core: what the plan chooses by. The constants are the architecture's.
+//! What a product costs, in cycles of one core: what the plan chooses by. The constants are the
+//! architecture's.
 
 use std::fmt;
 
@@ -7,10 +8,12 @@ use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::model::counted;
 use crate::options::WeightFormat;
 
-/// Rows of which tiles take less time than vectors of words (measured with a GRU of 128 units: 1.4 times as long for 4 rows, 1.12 for 8, 0.88 for 16).
+/// Rows of which tiles take less time than vectors of words (measured with a GRU of 128 units: 1.4
+/// times as long for 4 rows, 1.12 for 8, 0.88 for 16).
 pub(super) const LEAST_TILE_ROWS: usize = 12;
 
-/// What the instructions of tiles cost, in cycles of Sapphire Rapids, by Intel's Optimization Reference Manual.
+/// What the instructions of tiles cost, in cycles of Sapphire Rapids, by Intel's Optimization
+/// Reference Manual.
 struct TileCosts {
     /// Until new shapes are set.
     shapes: usize,
@@ -20,33 +23,38 @@ struct TileCosts {
     latency: usize,
     /// Between products, and between stores, of full tiles.
     each: usize,
-    /// For a vector of sums that goes through memory. With this, what was measured is met: 1.59 for 4 rows, 1.11 for 8, 0.87 for 16.
+    /// For a vector of sums that goes through memory. With this, what was measured is met: 1.59 for
+    /// 4 rows, 1.11 for 8, 0.87 for 16.
     sums: usize,
 }
 
 const TILES: TileCosts = TileCosts { shapes: 204, load: 45, latency: 52, each: 16, sums: 1 };
 
-/// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a cycle: whichever take longer.
+/// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a
+/// cycle: whichever take longer.
 pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
     (operations / costs.begun).max(bytes / rate)
 }
 
-/// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of `vectors` that there are;
-/// 0 where not even one has registers. Beside the accumulators there are the vectors of weights, the element that they are
-/// multiplied by, and one more, as compilers load the next element early: without it they spill at every row.
+/// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of
+/// `vectors` that there are; 0 where not even one has registers. Beside the accumulators there are
+/// the vectors of weights, the element that they are multiplied by, and one more, as compilers load
+/// the next element early: without it they spill at every row.
 pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
     let (chains, _) = product.widest();
     let most = (product.registers(isa) - 2) / (rows * chains + 1);
     if most == 0 || vectors == 0 {
         return 0;
     }
-    // of equal size, as a short one would wait for the latency of its few chains; whole lines of the cache, so that none is read twice
+    // of equal size, as a short one would wait for the latency of its few chains; whole lines of
+    // the cache, so that none is read twice
     let line = arch.vectors_of_line(isa);
     let equal = vectors.div_ceil(vectors.div_ceil(most));
     Some(equal.next_multiple_of(line)).filter(|whole| *whole <= most).unwrap_or(equal)
 }
 
-/// So many things in parts of at most so many each, of equal size or nearly: how many parts of which size.
+/// So many things in parts of at most so many each, of equal size or nearly: how many parts of
+/// which size.
 pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let parts = all.div_ceil(most.max(1)).max(1);
     let (size, larger) = (all / parts, all % parts);
@@ -58,8 +66,9 @@ pub fn window_channels(channels: usize, arch: &Arch) -> usize {
     channels.min(arch.costs.most_channels)
 }
 
-/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at once, perhaps of integers: output channels and vectors. Beside the
-/// sums there are the vectors of x or the weights, whichever are fewer, one of the others, and one more.
+/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at
+/// once, perhaps of integers: output channels and vectors. Beside the sums there are the vectors of
+/// x or the weights, whichever are fewer, one of the others, and one more.
 pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, bool), arch: &Arch) -> (usize, usize) {
     let costs = &arch.costs;
     let registers = if of_integers { isa.integer_registers } else { isa.registers };
@@ -77,7 +86,8 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
         let (full, rest) = (vectors / held, vectors % held);
         full as f64 * columns(channels, held) + if rest > 0 { columns(channels, rest) } else { 0.0 }
     };
-    // gcc loads what is multiplied twice from memory as often, so the vectors are held where there are several channels
+    // gcc loads what is multiplied twice from memory as often, so the vectors are held where there
+    // are several channels
     let fits = |&(channels, held): &(usize, usize)| {
         channels * held + channels.min(held) + 2 <= registers && (held <= channels || channels < 4)
     };
@@ -86,7 +96,8 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
     tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
-/// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite where that has no registers.
+/// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite
+/// where that has no registers.
 fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) -> (f64, f64) {
     let costs = &arch.costs;
     let (chains, active) = product.widest();
@@ -110,7 +121,8 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
     all
 }
 
-/// How many rows to compute at once, of as many as a product has, and cycles for a row of weights and a row of x.
+/// How many rows to compute at once, of as many as a product has, and cycles for a row of weights
+/// and a row of x.
 pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch: &Arch) -> (usize, f64) {
     let all = product.together;
     let columns = panels[0].columns;
@@ -130,8 +142,10 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch
 
 /// Cycles in which the sums of some rows are made.
 ///
-/// Of each panel up to four tiles of sums are made at once, then the next ones, and at last the columns that fill no tile: a tile of their own, which takes
-/// as long as a full one, and shapes of its own. Each of these begins when the one before is done, which costs much where rows are short.
+/// Of each panel up to four tiles of sums are made at once, then the next ones, and at last the
+/// columns that fill no tile: a tile of their own, which takes as long as a full one, and shapes of
+/// its own. Each of these begins when the one before is done, which costs much where rows are
+/// short.
 pub(super) struct TileCycles {
     rows: usize,
     by_tiles: usize,
@@ -177,8 +191,9 @@ impl fmt::Display for TileCycles {
     }
 }
 
-/// Whether the x terms of all steps are worth computing first: what reading W at every step takes longer than several rows
-/// at once and a detour of the sums through memory; and whether that memory is no more than a quarter of the weights'.
+/// Whether the x terms of all steps are worth computing first: what reading W at every step takes
+/// longer than several rows at once and a detour of the sums through memory; and whether that
+/// memory is no more than a quarter of the weights'.
 pub(super) fn input_first(
     product: &Product,
     panels: &[Panels],
@@ -210,16 +225,16 @@ pub(super) fn input_first(
     }
 }
 
-/// Columns of a full panel where several rows share each weight: as many as the first level holds, so that passes over a
-/// panel find it there.
+/// Columns of a full panel where several rows share each weight: as many as the first level holds,
+/// so that passes over a panel find it there.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     let (line, costs) = (arch.line / 4, &arch.costs);
     let of_column: usize = Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
     (costs.first_level / of_column.max(1) / line * line).clamp(line, costs.most_shared).min(product.units)
 }
 
-/// Whether two threads save at least twice the time that they need to synchronise, and why. Weights beyond the L2 cache gain as much: two cores
-/// read more from the L3 cache than one.
+/// Whether two threads save at least twice the time that they need to synchronise, and why. Weights
+/// beyond the L2 cache gain as much: two cores read more from the L3 cache than one.
 pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
     let bytes = |phase| {
         let rows = product.phase_rows(phase);
@@ -237,33 +252,38 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     }
 }
 
-/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why; `activations` for each unit.
+/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why;
+/// `activations` for each unit.
 pub(super) fn own_columns(product: &Product, units: usize, activations: usize, arch: &Arch) -> (usize, String) {
     let (line, costs) = (arch.line / 4, &arch.costs);
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
     let bytes = 4 * product.multiply_adds();
     if bytes > costs.alternate_from {
-        // what comes from beyond the second level hides all else; two lines of each sum are what it fetches ahead best
+        // what comes from beyond the second level hides all else; two lines of each sum are what it
+        // fetches ahead best
         let columns = ((8 / active).max(2) * line).min(units);
         return (columns, format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10));
     }
     let [fewest, most] = costs.alternate_near;
     let is_near = (fewest..=most).contains(&product.weight_bytes(units));
     if product.format == WeightFormat::Int16 && is_near && line < units {
-        // measured on a Zen 5: GRUs of 64 to 128 units take 0.80 to 1.00 of the time with 8 lanes, 0.87 to 1.05 with 16
+        // measured on a Zen 5: GRUs of 64 to 128 units take 0.80 to 1.00 of the time with 8 lanes,
+        // 0.87 to 1.05 with 16
         return (line, "the L1 cache holds several of these panels from step to step".to_owned());
     }
     if arch.isas.is_empty() && arch.baseline.lanes == 1 && active > costs.most_sums {
-        // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions of 4 columns
+        // counted on a Cortex-M4F: LSTMs of 32 to 128 units take 0.83 to 0.85 of the instructions
+        // of 4 columns
         let columns = (costs.most_sums * line / active).clamp(1, units);
         return (columns, "the sums of more columns and a row of their weights do not fit the registers".to_owned());
     }
     let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
     let arrives = (active * 4 * line) as f64 / costs.second_level_rate;
     if bytes > costs.first_level && arrives > costs.latency / chains as f64 && line < units {
-        // nothing is gained by more sums at once, and every instruction set reads these rows in one piece (measured on an Intel core: 0.87 to 0.95 of the
-        // time for LSTMs of 64 to 128 units with 8 lanes, 0.91 to 1.03 with 16)
+        // nothing is gained by more sums at once, and every instruction set reads these rows in one
+        // piece (measured on an Intel core: 0.87 to 0.95 of the time for LSTMs of 64 to 128 units
+        // with 8 lanes, 0.91 to 1.03 with 16)
         return (
             line,
             format!("a row of so few takes {arrives:.1} cycles from the L2 cache, longer than a multiply-add"),

@@ -1,7 +1,9 @@
-//! Decides every size: panels, tiles, unrolling, weight layout, precision. A pure function of model and options.
+//! Decides every size: panels, tiles, unrolling, weight layout, precision. A pure function of model
+//! and options.
 //!
-//! What sets the order of summation (panels never do; only which terms a sum has and in what order) depends on the
-//! model alone, so that every instruction set computes the same bits. Tiles depend on the instruction set.
+//! What sets the order of summation (panels never do; only which terms a sum has and in what order)
+//! depends on the model alone, so that every instruction set computes the same bits. Tiles depend
+//! on the instruction set.
 
 mod branches;
 mod cost;
@@ -28,7 +30,8 @@ const LEAST_TURNS: usize = 32;
 
 /// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
 ///
-/// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240 some 20 seconds.
+/// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240
+/// some 20 seconds.
 const UNROLL_BUDGET: usize = 32;
 
 /// The factor of R in a sum.
@@ -40,9 +43,11 @@ pub enum Operand {
     ResetHidden,
 }
 
-/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in [`Product::chains`] chains.
+/// One sum of a product: `(x terms + h terms) + bias`, each part summed from zero in
+/// [`Product::chains`] chains.
 ///
-/// The bias comes last because short chains round less: on the corpus this halves the 95th percentile of the error.
+/// The bias comes last because short chains round less: on the corpus this halves the 95th
+/// percentile of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     /// The name in generated code.
@@ -281,8 +286,9 @@ impl ProductPlan {
     /// remainder. At least two iterations remain: without a loop, compilers load all elements
     /// before the loop over panels.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
-        // without one instruction for products and sum, four bytes take so many that loads are no limit, and compilers add up pairs of 16 bits in another
-        // order, in far more registers than there are
+        // without one instruction for products and sum, four bytes take so many that loads are no
+        // limit, and compilers add up pairs of 16 bits in another order, in far more registers than
+        // there are
         let is_limit = self.product.format == WeightFormat::F32 || isa.unsigned_quads;
         let distance = isa.load_distance;
         if !self.loads_apart || !is_limit || distance == 0 || turns * bytes < distance || turns < 2 * TURNS {
@@ -546,10 +552,13 @@ pub struct Blocks {
 /// Equal panels: `count` times `columns` neighbouring elements of h, and the places of their
 /// weights.
 ///
-/// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input phase and those of the
-/// Hidden phase; for sums that are complete only after the ResetHidden phase, biases and rows of that phase stand after
-/// all panels, in its block of `late`. A row holds the columns of each sum that takes part, sum after sum; where several words of a row of
-/// the matrix are [abreast](Product::abreast), each column is so many of them, and [all rows of a sum](Product::row_of) stand before those of the next. Where matrices are not f32, biases, peepholes and scales have a buffer of their own.
+/// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input
+/// phase and those of the Hidden phase; for sums that are complete only after the ResetHidden
+/// phase, biases and rows of that phase stand after all panels, in its block of `late`. A row holds
+/// the columns of each sum that takes part, sum after sum; where several words of a row of the
+/// matrix are [abreast](Product::abreast), each column is so many of them, and [all rows of a
+/// sum](Product::row_of) stand before those of the next. Where matrices are not f32, biases,
+/// peepholes and scales have a buffer of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// The number of panels.
@@ -589,11 +598,12 @@ impl Panels {
 /// The vectors of one instruction set that cover the columns of one panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tiling {
-    /// Tiles of whole vectors, the same columns of every sum at once; the pointwise part works on the accumulators.
-    /// One entry for each pass over the panel's rows: its vectors as (column, lanes).
+    /// Tiles of whole vectors, the same columns of every sum at once; the pointwise part works on
+    /// the accumulators. One entry for each pass over the panel's rows: its vectors as (column,
+    /// lanes).
     Columns(Vec<Vec<(usize, usize)>>),
-    /// The lanes of neighbouring sums as one run, for panels that are no multiple of a vector; the pointwise part works
-    /// on stored gates. Sums that share their phases form a run.
+    /// The lanes of neighbouring sums as one run, for panels that are no multiple of a vector; the
+    /// pointwise part works on stored gates. Sums that share their phases form a run.
     Runs,
 }
 
@@ -720,8 +730,9 @@ pub enum Values {
 }
 
 impl Values {
-    /// The registers per value in a language. C has loops over passes where several bodies of vectors can share the text of their kernels:
-    /// where all but the baseline's join registers anyway, and no other instruction set runs in one of them.
+    /// The registers per value in a language. C has loops over passes where several bodies of
+    /// vectors can share the text of their kernels: where all but the baseline's join registers
+    /// anyway, and no other instruction set runs in one of them.
     pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
         let with_vectors: Vec<_> = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).collect();
         let is_alone = with_vectors.iter().all(|isa| isa.body_of.is_none());
@@ -739,7 +750,8 @@ impl Values {
         if product.format.is_of_integers() { Self::Registers } else { self }
     }
 
-    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one lane is a number of the language.
+    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one
+    /// lane is a number of the language.
     fn joins(self, isa: &Isa) -> bool {
         match self {
             Self::Registers => false,
@@ -1124,19 +1136,22 @@ fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &
     }
     let (_, active) = product.widest();
     let vectors = vectors(columns, isa.lanes);
-    // whole lines of the cache, or neighbouring passes would both read the line between them (measured: 1.15 against 1.46 of the
-    // floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
+    // whole lines of the cache, or neighbouring passes would both read the line between them
+    // (measured: 1.15 against 1.46 of the floor at H = 48, 1.17 against 1.40 for an LSTM of 128
+    // units)
     let line = arch.vectors_of_line(isa);
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
     // sums of integers that take two registers each are too many sooner, whatever the level
     let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
     if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
-        // x terms are held while h terms are added up: compilers spill the wrong ones, at every row, where far too many are
-        // (measured: 1.18 against 1.11 for a GRU of 128 units with 24 sums in 16 registers; 20 of them do no harm). From
-        // beyond the second level one pass is better all the same: 1.06 against 1.24 for 512 units
+        // x terms are held while h terms are added up: compilers spill the wrong ones, at every
+        // row, where far too many are (measured: 1.18 against 1.11 for a GRU of 128 units with 24
+        // sums in 16 registers; 20 of them do no harm). From beyond the second level one pass is
+        // better all the same: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
-        // where no vectors are, whole lines save nothing, and sums of integers share the registers of the core with all else
+        // where no vectors are, whole lines save nothing, and sums of integers share the registers
+        // of the core with all else
         let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
         at_once = (at_once - at_once % line).max(least);
     }
@@ -1154,7 +1169,8 @@ fn passes(
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
     let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
-    // a loop over passes needs passes of one size, which is worth no more than a third of the vectors that fit
+    // a loop over passes needs passes of one size, which is worth no more than a third of the
+    // vectors that fit
     let is_even = values == Values::Passes && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
         let sizes = || (1..=at_once).rev().filter(|size| vectors.len().is_multiple_of(*size));

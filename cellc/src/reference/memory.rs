@@ -1,4 +1,5 @@
-//! What does not change between the steps of one model: without it, most of the time would go into making integers of the same weights.
+//! What does not change between the steps of one model: without it, most of the time would go into
+//! making integers of the same weights.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,8 @@ use super::Multiplied;
 use crate::evaluate::MatrixRow;
 use crate::options::{Arithmetic, WeightFormat};
 
-/// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a matrix.
+/// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a
+/// matrix.
 #[derive(Default)]
 pub(crate) struct Memory {
     /// By format and place.
@@ -15,7 +17,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// The product of a row of the model's constants in a format with a vector in an arithmetic. One memory serves one model.
+    /// The product of a row of the model's constants in a format with a vector in an arithmetic.
+    /// One memory serves one model.
     pub(super) fn row(
         &mut self,
         (format, of_vector): (WeightFormat, Arithmetic),

@@ -1,4 +1,5 @@
-//! The definition of every operation in float64, written to be read: what generated code is measured against.
+//! The definition of every operation in float64, written to be read: what generated code is
+//! measured against.
 //!
 //! `evaluate` goes through the operations and through time; here stands what they compute.
 
@@ -14,7 +15,8 @@ use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidC
 use crate::options::{self, Products, Vector, WeightFormat};
 pub(crate) use memory::Memory;
 
-/// One step, given every parameter and every variable of the model in C order; whole numbers (sequence lengths) as floats.
+/// One step, given every parameter and every variable of the model in C order; whole numbers
+/// (sequence lengths) as floats.
 ///
 /// Constants are taken as the f32 that kernels compute with; from there on everything is float64.
 ///
@@ -24,7 +26,8 @@ pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f
     reference_in(&Products::F32, model, parameters, variables)
 }
 
-/// The same where matrices are multiplied in another arithmetic: with its weights and its vectors, and nothing else that rounds.
+/// The same where matrices are multiplied in another arithmetic: with its weights and its vectors,
+/// and nothing else that rounds.
 ///
 /// # Panics
 /// As [`reference`].
@@ -269,7 +272,8 @@ impl Gates<'_> {
         self.units(|j| self.activate(0, self.sum(0, j, h)))
     }
 
-    /// `z, r = f(clip(W x + R h + B))`, `z <- (1 - a).z` where there is an attention, `h' = (1 - z).n + z.h`, with
+    /// `z, r = f(clip(W x + R h + B))`, `z <- (1 - a).z` where there is an attention,
+    /// `h' = (1 - z).n + z.h`, with
     /// * reset gate before the matmul: `n = g(clip(Wh x + Rh (r.h) + Bh))`
     /// * reset gate after it: `n = g(clip(Wh x + Wbh + r.(Rh h + Rbh)))`
     fn gru(&self, reset: ResetGate, h: &[f64], a: Option<f64>) -> Vec<f64> {
@@ -289,7 +293,8 @@ impl Gates<'_> {
         self.units(|j| (1.0 - z[j]) * n[j] + z[j] * h[j])
     }
 
-    /// `f, i, o = f(clip(W x + R h + B))`, `c~ = g(clip(..))`, `c' = f.c + i.c~`, `h' = o.h(c')`, and
+    /// `f, i, o = f(clip(W x + R h + B))`, `c~ = g(clip(..))`, `c' = f.c + i.c~`, `h' = o.h(c')`,
+    /// and
     /// * peepholes: `Pf.c`, `Pi.c` and `Po.c'` are part of the sums of f, i and o
     /// * coupled gates: `i = 1 - f`, or `f = 1 - i`
     fn lstm(&self, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {

@@ -42,7 +42,8 @@ fn rnn_by_hand() {
     assert_near(&results(&model, &[&[0.01, 0.02], &[0.4]])[0], &[0.02 + 0.06 - 0.2 + 0.25]);
 }
 
-/// One unit; gates z, r, n with W = 1, 2, 3, R = 0.1, 0.2, 0.3, B = 0.01, 0.02, 0.03 (and Rbh = 0.04).
+/// One unit; gates z, r, n with W = 1, 2, 3, R = 0.1, 0.2, 0.3, B = 0.01, 0.02, 0.03 (and Rbh =
+/// 0.04).
 fn gru(kind: CellKind) -> Written {
     let mut model = Written::default();
     let (x, h) = (model.parameter(&[1, 1]), model.parameter(&[1, 1]));
@@ -79,7 +80,8 @@ fn gru_by_hand() {
     }
 }
 
-/// One unit; gates f, i, c, o with W = 1, 2, 3, 4, R = 1/8, 2/8, 3/8, 4/8, B = 1/16, 2/16, 3/16, 4/16.
+/// One unit; gates f, i, c, o with W = 1, 2, 3, 4, R = 1/8, 2/8, 3/8, 4/8, B = 1/16, 2/16, 3/16,
+/// 4/16.
 fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<f32>) -> Written {
     let mut model = Written::default();
     let [x, h, c] = [0; 3].map(|_| model.parameter(&[1, 1]));

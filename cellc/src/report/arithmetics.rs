@@ -12,7 +12,8 @@ use crate::plan::plan;
 /// The most exact first.
 const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
-/// By how much, in parts of it, a cost may be larger and still count as the same: estimates say no more.
+/// By how much, in parts of it, a cost may be larger and still count as the same: estimates say no
+/// more.
 const ALIKE: f64 = 0.03;
 
 /// What the layers that multiply with matrices would cost in each arithmetic.
@@ -20,7 +21,8 @@ const ALIKE: f64 = 0.03;
 pub struct Arithmetics {
     /// What they are called, the most exact first; costs are in this order.
     pub names: Vec<&'static str>,
-    /// The target, with the instruction set where its files have bodies for several; or on one that is no machine of its own the instruction set.
+    /// The target, with the instruction set where its files have bodies for several; or on one that
+    /// is no machine of its own the instruction set.
     pub machine: String,
     /// Whether cycles are instructions.
     pub in_instructions: bool,
@@ -28,7 +30,8 @@ pub struct Arithmetics {
     pub rows: Vec<LayersCost>,
     /// Of all rows.
     pub totals: Vec<ArithmeticCost>,
-    /// The fastest one for all layers, and the one of the fewest bytes, by place; of those alike, the most exact.
+    /// The fastest one for all layers, and the one of the fewest bytes, by place; of those alike,
+    /// the most exact.
     pub fastest: usize,
     /// See `fastest`.
     pub smallest: usize,
@@ -67,7 +70,8 @@ pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
     names
 }
 
-/// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are short, and in depthwise convolutions.
+/// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are
+/// short, and in depthwise convolutions.
 fn is_same_in_8_bits(model: &ValidModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
     model.all_nodes().iter().all(|node| match &node.op {
@@ -97,7 +101,8 @@ pub struct ArithmeticCost {
     pub cycles: f64,
 }
 
-/// Of a compiled model on one of its instruction sets; `None` where it has no matrices that are known when compiling.
+/// Of a compiled model on one of its instruction sets; `None` where it has no matrices that are
+/// known when compiling.
 pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithmetics> {
     let model = &compilation.model;
     if model.parameters.iter().any(|parameter| parameter.weight) {
@@ -155,7 +160,8 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     let options = Options { precision: Some(precision), precision_of: Vec::new(), ..given.clone() };
     let plan = plan(model, &options);
     let program = compile::program(model, &plan);
-    // a file that multiplies no integers has no body for what only they use: its machines run what that extends
+    // a file that multiplies no integers has no body for what only they use: its machines run what
+    // that extends
     let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);
     let place = |isa| plan.isas.iter().position(|(own, _)| own.name == isa);
     let Some(at) = std::iter::once(isa).chain(extended).find_map(place) else { return Vec::new() };

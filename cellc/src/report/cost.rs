@@ -1,7 +1,8 @@
 //! An estimate of what a kernel costs, read off its statements.
 //!
-//! Every statement is counted as often as its loops run it: vector operations of arithmetic and of stores, and the bytes of
-//! weights and constants that are loaded. Of two branches the dearer one counts.
+//! Every statement is counted as often as its loops run it: vector operations of arithmetic and of
+//! stores, and the bytes of weights and constants that are loaded. Of two branches the dearer one
+//! counts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use crate::arch::{Costs, Isa, TILE_WORDS};
 use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, Tiles, WindowId};
 use crate::plan;
 
-/// What a division counts, in operations: it keeps its unit busy that much longer than a multiplication.
+/// What a division counts, in operations: it keeps its unit busy that much longer than a
+/// multiplication.
 const DIVISION: u64 = 8;
 
 /// Of a flush: the magnitude, a comparison, a mask.

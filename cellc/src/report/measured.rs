@@ -26,7 +26,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Compiles the model's C by the compiler of its target for an instruction set; `None` where there is none.
+    /// Compiles the model's C by the compiler of its target for an instruction set; `None` where
+    /// there is none.
     ///
     /// # Errors
     /// What went wrong where it is installed.
@@ -84,7 +85,8 @@ fn bytes_of(list: &str, names: &[&str]) -> u64 {
     list.lines().filter_map(size).sum()
 }
 
-/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su` says.
+/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su`
+/// says.
 #[derive(Debug, Default)]
 struct Calls<'a> {
     frames: BTreeMap<&'a str, u64>,

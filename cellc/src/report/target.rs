@@ -1,4 +1,5 @@
-//! What a step costs on the target: what is known, what a compiler that is installed makes of the code, and what is estimated.
+//! What a step costs on the target: what is known, what a compiler that is installed makes of the
+//! code, and what is estimated.
 
 use serde::Serialize;
 
@@ -17,13 +18,15 @@ pub struct TargetCost {
     pub name: String,
     /// Of one step.
     pub multiply_adds: u64,
-    /// Instructions of one step, an estimate for C by its compiler with -O2; none where nothing is known of the target.
+    /// Instructions of one step, an estimate for C by its compiler with -O2; none where nothing is
+    /// known of the target.
     pub instructions_estimate: Option<u64>,
     /// What cannot change.
     pub flash: Flash,
     /// What can.
     pub ram: Ram,
-    /// The compiler that measured the code, its constants and its stack; none: they are estimates, and such constants are not counted.
+    /// The compiler that measured the code, its constants and its stack; none: they are estimates,
+    /// and such constants are not counted.
     pub measured_by: Option<String>,
     /// The compiler that would measure it, where it is installed; none is known for some targets.
     pub measurer: Option<&'static str>,
@@ -57,7 +60,8 @@ pub struct Ram {
     pub scratch: u64,
     /// Weights that are packed at run time.
     pub packed_weights: u64,
-    /// The deepest chain of frames of a step, without those of the C library; none where it is neither measured nor estimated.
+    /// The deepest chain of frames of a step, without those of the C library; none where it is
+    /// neither measured nor estimated.
     pub stack: Option<u64>,
     /// All of these.
     pub total: u64,

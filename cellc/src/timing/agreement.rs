@@ -16,7 +16,8 @@ impl Default for Agreement {
 }
 
 impl Agreement {
-    /// Takes in the output of a call; the place of the first element whose error is above `tolerance`.
+    /// Takes in the output of a call; the place of the first element whose error is above
+    /// `tolerance`.
     pub fn see(&mut self, got: &[f32], expected: &[f64], tolerance: f64) -> Option<usize> {
         let mut wrong = None;
         if got.len() != expected.len() {

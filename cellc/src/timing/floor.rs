@@ -1,7 +1,8 @@
 //! The floor of a call: what no kernel that reads its weights from memory can go below.
 //!
-//! It is the larger of two times, taken in the same run as the kernels: streaming exactly the bytes of the weights with vector loads, once for
-//! every step, and executing exactly the multiply-adds from registers. Each instruction set has its own.
+//! It is the larger of two times, taken in the same run as the kernels: streaming exactly the bytes
+//! of the weights with vector loads, once for every step, and executing exactly the multiply-adds
+//! from registers. Each instruction set has its own.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -62,7 +63,8 @@ impl Work {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }
     }
 
-    /// What the model does in a call: weights of a layer are read at every step, multiply-adds are done for every row and step.
+    /// What the model does in a call: weights of a layer are read at every step, multiply-adds are
+    /// done for every row and step.
     pub fn of(model: &ValidModel) -> Self {
         let mut work = Self::default();
         work.nodes(model, &model.nodes, 1);
@@ -101,7 +103,8 @@ impl Work {
                 }
                 ValidOp::Convolve(c) => {
                     self.multiply_adds += c.multiply_adds() * trips;
-                    // what it convolves is as much to read as its weights are, or more, and what it makes is to be written
+                    // what it convolves is as much to read as its weights are, or more, and what it
+                    // makes is to be written
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
                 }
                 _ => (0, trips),
@@ -130,7 +133,8 @@ impl WeightStream {
     }
 
     fn weights(&self) -> &[f32] {
-        // unsafe: the elements of a Vec are contiguous, a line of 16 f32 is 64 bytes and so has no padding, and `weights` f32 are inside them
+        // unsafe: the elements of a Vec are contiguous, a line of 16 f32 is 64 bytes and so has no
+        // padding, and `weights` f32 are inside them
         #[allow(unsafe_code, reason = "lines of cache seen as one slice")]
         unsafe {
             std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.weights)
@@ -174,7 +178,8 @@ mod tests {
     use crate::arch::Isa;
     use crate::arch::floor::CHAINS;
 
-    /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the stream.
+    /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the
+    /// stream.
     #[test]
     fn every_weight_is_streamed() {
         for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {
@@ -196,7 +201,8 @@ mod tests {
         }
     }
 
-    /// A chain starts at 1 and halves the distance to 2 at every multiply-add: the sum of their bits tells how many there were.
+    /// A chain starts at 1 and halves the distance to 2 at every multiply-add: the sum of their
+    /// bits tells how many there were.
     #[test]
     fn every_multiply_add_is_executed() {
         let lanes = |isa| Isa::from_name(isa).map_or(1, |isa| isa.lanes);

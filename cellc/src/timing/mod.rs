@@ -1,4 +1,5 @@
-//! How long things take beside what no machine can go below: for `cellc bench` and for this repository's own bench.
+//! How long things take beside what no machine can go below: for `cellc bench` and for this
+//! repository's own bench.
 
 pub mod agreement;
 pub mod floor;
@@ -9,7 +10,8 @@ pub mod turns;
 /// OpenVINO in Python, and the turns of any library there: for [`process`].
 pub const PYTHON: &str = include_str!("turns.py");
 
-/// Keeps this thread, and what it starts from now on, on one core: the last one without a number. `None` where that cannot be had.
+/// Keeps this thread, and what it starts from now on, on one core: the last one without a number.
+/// `None` where that cannot be had.
 pub fn pin(core: Option<usize>) -> Option<usize> {
     Cores::pin(core).map(|cores| cores.first)
 }
@@ -38,7 +40,8 @@ impl Cores {
 }
 
 #[cfg(feature = "internals")]
-/// Starts threads that stay on a core, from a thread that goes back to its own. `None` where that cannot be had.
+/// Starts threads that stay on a core, from a thread that goes back to its own. `None` where that
+/// cannot be had.
 pub fn on_core<T>(core: usize, own: usize, start: impl FnOnce() -> T) -> Option<T> {
     let started = put_on(core).then(start);
     // a thread inherits the cores of the one that starts it

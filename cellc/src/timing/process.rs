@@ -1,7 +1,8 @@
 //! One who takes turns in a process of its own: a line in, a line out.
 //!
-//! It greets with `ready FUNCTION VERSION` or `absent REASON`. Then `reset` is answered by `ok`; `call`, by the number of elements of the
-//! output, a line, and those elements, f32; `run K`, by the nanoseconds of K calls.
+//! It greets with `ready FUNCTION VERSION` or `absent REASON`. Then `reset` is answered by `ok`;
+//! `call`, by the number of elements of the output, a line, and those elements, f32; `run K`, by
+//! the nanoseconds of K calls.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

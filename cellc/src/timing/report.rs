@@ -20,7 +20,8 @@ pub struct Row {
     pub version: String,
     /// What it computes, if that is not what the others do.
     pub other_function: Option<&'static str>,
-    /// What was chosen that is not the default, where others beside it are compiled with default options.
+    /// What was chosen that is not the default, where others beside it are compiled with default
+    /// options.
     pub trade: Option<&'static str>,
     /// How right it is.
     pub agreement: Agreement,
@@ -165,7 +166,8 @@ impl Report {
             let is_it = |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
-        // where default options have no code for an instruction set, its machines run what it extends
+        // where default options have no code for an instruction set, its machines run what it
+        // extends
         let mut extended = this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
         let default = default(this.isa.as_deref()).or_else(|| extended.find_map(|isa| default(Some(isa.name))))?;
         Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 /// One who takes turns: makes as many calls as it is told, and says how long they took.
 pub type Turn<'a> = Box<dyn FnMut(usize) -> Result<Duration, String> + 'a>;
 
-/// How long a sample should take: long beside a reading of the clock, short beside the time slice of a scheduler.
+/// How long a sample should take: long beside a reading of the clock, short beside the time slice
+/// of a scheduler.
 const SAMPLE: Duration = Duration::from_micros(50);
 
 /// Rounds that are taken however long they last: fewer have no median worth the name.
@@ -22,8 +23,9 @@ pub fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Takes samples of everyone, each round in another order of the same ring, so that a slower or faster spell of the machine falls
-/// on all. There are `rounds` rounds, or as many as fit into `time`.
+/// Takes samples of everyone, each round in another order of the same ring, so that a slower or
+/// faster spell of the machine falls on all. There are `rounds` rounds, or as many as fit into
+/// `time`.
 ///
 /// # Errors
 /// The first of a turn.

@@ -1,4 +1,5 @@
-//! What other operations express: running sums, rows with a single one, triangles, repeated elements.
+//! What other operations express: running sums, rows with a single one, triangles, repeated
+//! elements.
 
 use super::history::{Before, Front};
 use super::shape::{Geometry, broadcast_strides, signed, strides};
@@ -23,7 +24,8 @@ impl<'a> Validation<'a> {
         Some(Known::Constant(tensor, like.element()))
     }
 
-    /// The elements of a tensor `by` places further along an axis (back where `back`), with zeros in their place.
+    /// The elements of a tensor `by` places further along an axis (back where `back`), with zeros
+    /// in their place.
     fn shifted(&mut self, node: &Node, x: &Known, axis: usize, by: usize, back: bool) -> Option<Known> {
         let shape = self.shape_of(x);
         let own = strides(&shape);
@@ -43,7 +45,8 @@ impl<'a> Validation<'a> {
         self.put_together(node, &parts, axis as i64)
     }
 
-    /// Sums of all elements up to each. In the step after k every element holds the sum of 2^k elements, or of all before it.
+    /// Sums of all elements up to each. In the step after k every element holds the sum of 2^k
+    /// elements, or of all before it.
     pub(super) fn running_sum(&mut self, node: &'a Node, exclusive: bool, reverse: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(axis) = self.integer(node, 1, "the axis") else { return };
@@ -81,7 +84,8 @@ impl<'a> Validation<'a> {
         Some(sum)
     }
 
-    /// A row for each index, which holds `on` there and `off` elsewhere. Inputs: indices, depth, on, off.
+    /// A row for each index, which holds `on` there and `off` elsewhere. Inputs: indices, depth,
+    /// on, off.
     pub(super) fn one_hot(&mut self, node: &Node, axis: i64, from_end: bool) {
         let Some(indices) = self.input(node, 0) else { return };
         let (Some(on), Some(off)) = (self.input(node, 2), self.input(node, 3)) else { return };
@@ -131,7 +135,8 @@ impl<'a> Validation<'a> {
         self.computed(node, Elementwise::Select, vec![is_here, on, off])
     }
 
-    /// A matrix, or many, with zeros on one side of a diagonal. Inputs: data and, where it is not the main one, which diagonal.
+    /// A matrix, or many, with zeros on one side of a diagonal. Inputs: data and, where it is not
+    /// the main one, which diagonal.
     pub(super) fn triangle(&mut self, node: &Node, upper: bool) {
         let Some(x) = self.input(node, 0) else { return };
         let Some(diagonal) = self.diagonal(node, 1) else { return };
@@ -387,7 +392,8 @@ impl<'a> Validation<'a> {
         Some(all)
     }
 
-    /// What is between the elements along an axis: sums of elements by their weights, the first element first.
+    /// What is between the elements along an axis: sums of elements by their weights, the first
+    /// element first.
     fn between(&mut self, node: &Node, x: &Known, axis: usize, at: &[f32], sampling: Sampling) -> Option<Known> {
         let shape = self.shape_of(x);
         if at.len() > MOST_BETWEEN {
@@ -439,7 +445,8 @@ impl<'a> Validation<'a> {
 }
 
 impl Sampling {
-    /// The first element that counts at a place, which may be beyond an end, and the weights from there on.
+    /// The first element that counts at a place, which may be beyond an end, and the weights from
+    /// there on.
     fn around(self, at: f32, last: i64) -> (i64, Vec<f32>) {
         let whole = at.floor();
         let (first, rest) = (whole as i64, at - whole);

@@ -5,7 +5,8 @@ use super::{Known, Validation};
 use crate::model::{ElementType, Elementwise, Node, Tensor};
 
 impl<'a> Validation<'a> {
-    /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or what is added), scale.
+    /// Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask (booleans, or what is
+    /// added), scale.
     pub(super) fn attention(&mut self, node: &'a Node, causal: bool) {
         if let Some(y) = self.attended(node, causal) {
             self.set(node, 0, y);

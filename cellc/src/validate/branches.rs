@@ -28,7 +28,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// Both branches take the node's place, and of each output what the condition says is taken. What only one side wants the plan leaves to that side.
+    /// Both branches take the node's place, and of each output what the condition says is taken.
+    /// What only one side wants the plan leaves to that side.
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
         let shape = self.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {

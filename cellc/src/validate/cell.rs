@@ -47,8 +47,8 @@ impl CellPort {
     }
 }
 
-/// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only B may be missing, and
-/// only for one step.
+/// What the inputs of a recurrent operation are, in port order; `None` if it has not so many. Only
+/// B may be missing, and only for one step.
 pub(super) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     let (cell, sequence) = match op {
         Op::Cell(cell) => (cell, false),
@@ -322,7 +322,8 @@ impl<'a> Validation<'a> {
         right
     }
 
-    /// Checks every shape that is known against hidden_size and the others, and gives the sizes if all are right.
+    /// Checks every shape that is known against hidden_size and the others, and gives the sizes if
+    /// all are right.
     fn cell_shapes(&mut self, recurrent: &Recurrent) -> Option<Sizes> {
         let (node, cell, sequence) = (recurrent.node, recurrent.cell, recurrent.sequence());
         let hidden_size = cell.hidden_size;
@@ -406,7 +407,8 @@ fn names_of(activations: &[Activation]) -> String {
     labels.join(", ")
 }
 
-/// The sizes that an input has, each with its letter; what is not known may be any size at all. `of_x`: N, T and I.
+/// The sizes that an input has, each with its letter; what is not known may be any size at all.
+/// `of_x`: N, T and I.
 fn wanted(
     recurrent: &Recurrent,
     role: CellPort,

@@ -1,7 +1,9 @@
-//! Convolutions and pools: where windows move element by element, an operation of its own; else patches of the padded input, as rows of a product with a
-//! fixed matrix. Both give the same bits: a model of one step, whose windows have one position, is computed in the second way.
+//! Convolutions and pools: where windows move element by element, an operation of its own; else
+//! patches of the padded input, as rows of a product with a fixed matrix. Both give the same bits:
+//! a model of one step, whose windows have one position, is computed in the second way.
 //!
-//! The order of summation is that of the weights: input channel, then the taps of the kernel; of one channel for each output, the taps.
+//! The order of summation is that of the weights: input channel, then the taps of the kernel; of
+//! one channel for each output, the taps.
 
 use super::history::{Before, Front};
 use super::shape::{Geometry, signed, strides};
@@ -63,7 +65,8 @@ impl Axis {
 
 /// Windows that move element by element along several axes, as if they moved along one.
 struct Lines {
-    /// The axes with the pads that are put: none behind a line, as those in front of the next serve.
+    /// The axes with the pads that are put: none behind a line, as those in front of the next
+    /// serve.
     padded: Vec<Axis>,
     /// The first element that is read.
     start: usize,
@@ -134,7 +137,8 @@ enum PadValue {
 }
 
 impl<'a> Validation<'a> {
-    /// The axes of an operation whose windows move over the last dimensions of a tensor; `None` after an error.
+    /// The axes of an operation whose windows move over the last dimensions of a tensor; `None`
+    /// after an error.
     fn axes(&mut self, node: &Node, window: &Window, spatial: &[usize], kernel: &[usize]) -> Option<Vec<Axis>> {
         let rank = spatial.len();
         let or = |given: &[usize], default: usize| if given.is_empty() { vec![default; rank] } else { given.to_vec() };
@@ -402,8 +406,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// What a convolution gives; without the last elements along one of the axes over which windows move, where `cut` says how many, and only pads make
-    /// them: `None` also where more do.
+    /// What a convolution gives; without the last elements along one of the axes over which windows
+    /// move, where `cut` says how many, and only pads make them: `None` also where more do.
     pub(super) fn convolved(&mut self, node: &'a Node, of: &Convolution, cut: Option<(usize, usize)>) -> Option<Known> {
         let (x, w) = (self.input(node, 0)?, self.input(node, 1)?);
         self.all_floats(node, &[x.clone(), w.clone()])?;
@@ -470,9 +474,9 @@ impl<'a> Validation<'a> {
         self.sums(node, &x, &w, groups, &axes, &kernel)
     }
 
-    /// A convolution along an axis of which only a call says how many elements there are: zeros take
-    /// the place of the others. `None` where windows do not move element by element along the axis,
-    /// and after an error.
+    /// A convolution along an axis of which only a call says how many elements there are: zeros
+    /// take the place of the others. `None` where windows do not move element by element along the
+    /// axis, and after an error.
     pub(super) fn convolution_of_parts(
         &mut self,
         node: &'a Node,
@@ -706,7 +710,8 @@ impl<'a> Validation<'a> {
         self.with_bias(node, y, 1)
     }
 
-    /// Windows that move element by element: over the last axis with gaps of zeros between its lines, as if all lines were one.
+    /// Windows that move element by element: over the last axis with gaps of zeros between its
+    /// lines, as if all lines were one.
     fn along_lines(
         &mut self,
         node: &'a Node,
@@ -774,8 +779,9 @@ impl<'a> Validation<'a> {
         Some(view)
     }
 
-    /// An operation on what is wanted of lines, where all else that it takes is a constant for each channel: on the lines, as the convolution can do that
-    /// before it stores its sums. `None`: it is another one.
+    /// An operation on what is wanted of lines, where all else that it takes is a constant for each
+    /// channel: on the lines, as the convolution can do that before it stores its sums. `None`: it
+    /// is another one.
     pub(super) fn pointwise_of_lines(
         &mut self,
         node: &Node,
@@ -972,8 +978,8 @@ impl<'a> Validation<'a> {
                     self.error(node, &node.origin, found, "an element of the data in each window", help);
                     return None;
                 }
-                // an element that each window at the side holds anyway stands for the pad; where no window need hold it, or step by step it is not there
-                // yet, what is below all
+                // an element that each window at the side holds anyway stands for the pad; where no
+                // window need hold it, or step by step it is not there yet, what is below all
                 let (mode, least) = match self.open {
                     None if !apart => (PadMode::Edge, 0.0),
                     _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),

@@ -1,5 +1,6 @@
-//! Windows that a slice leaves out: a convolution padded at both sides of an axis whose last outputs are cut off, as PyTorch's causal ones are, is one with
-//! fewer pads behind. What is left has the same bits, and needs nothing of what comes later.
+//! Windows that a slice leaves out: a convolution padded at both sides of an axis whose last
+//! outputs are cut off, as PyTorch's causal ones are, is one with fewer pads behind. What is left
+//! has the same bits, and needs nothing of what comes later.
 
 use std::collections::HashMap;
 
@@ -28,8 +29,8 @@ fn pads_behind(op: &Op) -> bool {
 /// The most values between a slice and the convolutions whose ends it cuts off.
 const MOST_BETWEEN: usize = 64;
 
-/// By value: whether it lies between padded convolutions and the one slice that reads what is made of them, with nothing but operations element by element
-/// on the way.
+/// By value: whether it lies between padded convolutions and the one slice that reads what is made
+/// of them, with nothing but operations element by element on the way.
 pub(super) fn between(model: &Model) -> Vec<bool> {
     let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
@@ -75,7 +76,8 @@ impl<'a> Validation<'a> {
         self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
-    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it cannot be.
+    /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it
+    /// cannot be.
     pub(super) fn computed_without(&mut self, value: ValueId, axis: usize, cut: usize) -> Option<Known> {
         self.shortened(value, axis, cut, &mut HashMap::new())
     }

@@ -143,8 +143,8 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// Starts from what changes least, and raises what depends on more until nothing does. Returns how many readers
-    /// were looked at.
+    /// Starts from what changes least, and raises what depends on more until nothing does. Returns
+    /// how many readers were looked at.
     fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
         let least = |(rule, _): &(Rule, Vec<Source>)| if *rule == Rule::Any { Change::Never } else { Change::Zero };
         self.changes = self.rules.iter().map(least).collect();
@@ -185,8 +185,8 @@ impl<'m> Dependence<'m> {
         if least == Change::Zero { Change::Zero } else { most }
     }
 
-    /// Groups of tensors that depend on each other, by Kosaraju's algorithm. Returns how many tensors were looked at
-    /// on behalf of another one.
+    /// Groups of tensors that depend on each other, by Kosaraju's algorithm. Returns how many
+    /// tensors were looked at on behalf of another one.
     fn group(&mut self, readers: &[Vec<usize>]) -> usize {
         let (count, mut looks) = (self.rules.len(), 0);
         let reader = |tensor: usize, at: usize| {

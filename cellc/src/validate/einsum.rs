@@ -30,7 +30,8 @@ fn terms(equation: &str) -> (Vec<String>, Option<String>) {
     (operands.split(',').map(str::to_owned).collect(), result)
 }
 
-/// The labels of a term for a tensor of so many dimensions (`None`: as many as there are letters and `rest` dimensions).
+/// The labels of a term for a tensor of so many dimensions (`None`: as many as there are letters
+/// and `rest` dimensions).
 fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label>> {
     let letters: Vec<char> = term.replace("...", "\u{2026}").chars().collect();
     if !letters.iter().all(|&c| c.is_ascii_alphabetic() || c == '\u{2026}') {

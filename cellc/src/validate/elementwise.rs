@@ -7,7 +7,8 @@ use crate::model::{
     shape_text,
 };
 
-/// Whether an activation gives the f32 that is nearest to its exact value, so that folding it changes nothing.
+/// Whether an activation gives the f32 that is nearest to its exact value, so that folding it
+/// changes nothing.
 fn is_rounded(activation: Activation) -> bool {
     use Activation as A;
     matches!(activation, A::Sqrt | A::Square | A::Floor | A::Round | A::Truncate)
@@ -127,7 +128,8 @@ impl Validation<'_> {
                 self.computed(node, gate, vec![x.clone()])?
             }
             E::GeluTanh => {
-                // half of 1 + tanh(v) is the sigmoid of 2 v, which keeps its digits where it is small
+                // half of 1 + tanh(v) is the sigmoid of 2 v, which keeps its digits where it is
+                // small
                 let square = self.squared(node, x)?;
                 let [most, least] = [0.071_354_814, 1.595_769_2].map(|v| self.number_like(x, v));
                 let scaled = self.computed(node, E::Multiply, vec![square, most?])?;
@@ -341,7 +343,8 @@ impl Validation<'_> {
         self.computed(node, Elementwise::Subtract, vec![x.clone(), whole])
     }
 
-    /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number may have more axes than what it scales.
+    /// A slope of one number a channel belongs to axis 1, whatever the other axes are; one number
+    /// may have more axes than what it scales.
     fn slope_by_channel(&mut self, node: &Node, inputs: &mut [Known]) -> Option<()> {
         let (shape, slope) = (self.shape_of(&inputs[0]), self.shape_of(&inputs[1]));
         let channel = usize::from(shape.len() > 1);

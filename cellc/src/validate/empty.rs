@@ -1,4 +1,5 @@
-//! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads when the model runs.
+//! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
+//! when the model runs.
 
 use super::shape::{broadcast, without_axes};
 use super::{Known, MOST_ELEMENTS, Validation};
@@ -13,8 +14,8 @@ impl Validation<'_> {
         Some(Known::Constant(tensor?, element))
     }
 
-    /// True if a node reads a tensor without elements, other than to move its elements: the node is then folded or
-    /// refused.
+    /// True if a node reads a tensor without elements, other than to move its elements: the node is
+    /// then folded or refused.
     pub(super) fn reads_empty(&mut self, node: &Node) -> bool {
         use Op::{Concat, Convert, If, Result, ShapeOf, Slice, Split, StridedSlice, VariadicSplit};
         use Op::{Reshape, Squeeze, Transpose, Unsqueeze};
@@ -75,7 +76,8 @@ impl Validation<'_> {
     }
 }
 
-/// The shape of a product of two tensors of matrices, whose inner size is 0; `None` for vectors and where they do not fit.
+/// The shape of a product of two tensors of matrices, whose inner size is 0; `None` for vectors and
+/// where they do not fit.
 fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Option<Vec<usize>> {
     let [a, b] = shapes else { return None };
     let (a_batch, [a_rows, a_columns]) = a.split_last_chunk()?;

@@ -1,4 +1,5 @@
-//! The lines that leave the number of steps of a model open: PyTorch exports it again, or Python changes the file.
+//! The lines that leave the number of steps of a model open: PyTorch exports it again, or Python
+//! changes the file.
 
 use super::Validation;
 use crate::model::Dim;
@@ -11,9 +12,9 @@ const NEW_PROCESS: &str =
     "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process has exported this module without them";
 
 impl Validation<'_> {
-    /// The lines that export a model of PyTorch with these axes of its inputs open, each the place of an
-    /// input and an axis. Empty where another program wrote the model, or an input has no known shape.
-    /// `counted`: what the axes count, as the name of their size.
+    /// The lines that export a model of PyTorch with these axes of its inputs open, each the place
+    /// of an input and an axis. Empty where another program wrote the model, or an input has no
+    /// known shape. `counted`: what the axes count, as the name of their size.
     pub(super) fn export_again(&self, open: &[(usize, usize)], counted: &str) -> Vec<String> {
         let from_pytorch = self.model.producer.as_deref() == Some("pytorch") && !self.model.sizes_of_call;
         if !from_pytorch || open.is_empty() {
@@ -64,8 +65,8 @@ impl Validation<'_> {
 }
 
 impl Validation<'_> {
-    /// The lines that open these axes of inputs in the file itself. Empty where it is no ONNX file and no
-    /// model of OpenVINO, or an input has no name.
+    /// The lines that open these axes of inputs in the file itself. Empty where it is no ONNX file
+    /// and no model of OpenVINO, or an input has no name.
     pub(super) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
         let plain = |name: &str| !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c));
         let Some(file) = self.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name)) else {

@@ -58,14 +58,15 @@ impl<'m> Flow<'m> {
         self.producers[value]
     }
 
-    /// Where each element of a tensor comes from: none of them from an operation that only moves elements. `None` where
-    /// the way is too long.
+    /// Where each element of a tensor comes from: none of them from an operation that only moves
+    /// elements. `None` where the way is too long.
     pub(super) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));
         let Source::Value(value) = source else { return Some(found) };
-        // by value: places in `found`, and the element that belongs there; a value reads values of smaller numbers
+        // by value: places in `found`, and the element that belongs there; a value reads values of
+        // smaller numbers
         let mut open = BTreeMap::from([(value, (0..len).map(|i| (i, i)).collect::<Vec<_>>())]);
         while let Some((value, elements)) = open.pop_last() {
             self.followed.set(self.followed.get().saturating_add(elements.len()));

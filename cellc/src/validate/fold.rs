@@ -1,7 +1,7 @@
 //! Operations on constants, done when compiling. Shapes fit, and sizes are within limits.
 //!
-//! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once, which for `+ - * /` is
-//! the f32 operation; f64 stays f64. Integers are computed in i64.
+//! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
+//! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
 use super::shape::{Geometry, broadcast_strides, strides};
 use crate::model::{Activation, ElementType, Elementwise, PointwiseFunction, Tensor};
@@ -97,7 +97,8 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
     }
 }
 
-/// A conversion to integers or booleans: toward zero from floating point, modulo the type's range from integers.
+/// A conversion to integers or booleans: toward zero from floating point, modulo the type's range
+/// from integers.
 ///
 /// # Errors
 /// Floating point outside of the type's range, for which there is no rule.
@@ -215,7 +216,8 @@ pub(super) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) ->
     tensor_of(shape, ElementType::F32, sums.into_iter().flat_map(|sum| (sum as f32).to_le_bytes()).collect())
 }
 
-/// An operation on constants that broadcast to `shape`; what their elements are called says in what it is computed.
+/// An operation on constants that broadcast to `shape`; what their elements are called says in what
+/// it is computed.
 ///
 /// # Errors
 /// What the operation has no result for.

@@ -3,8 +3,8 @@
 use super::{Known, Validation};
 use crate::model::Node;
 
-/// An operation that computes the first elements along an axis from elements in front of the axis, which no
-/// input gives.
+/// An operation that computes the first elements along an axis from elements in front of the axis,
+/// which no input gives.
 pub(super) struct Lookback<'a> {
     pub(super) node: &'a Node,
     pub(super) before: Before,
@@ -32,7 +32,8 @@ pub(super) struct Front {
 }
 
 impl Lookback<'_> {
-    /// What stands in front of the only axis that has one of these sizes. Windows over maps of one pixel have two.
+    /// What stands in front of the only axis that has one of these sizes. Windows over maps of one
+    /// pixel have two.
     pub(super) fn along(&self, sizes: &[usize]) -> Option<Front> {
         let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
         fitting.next().copied().filter(|_| fitting.next().is_none())

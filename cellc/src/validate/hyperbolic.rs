@@ -1,8 +1,9 @@
 //! Functions of circles and hyperbolas, made of the activations.
 //!
-//! Each keeps its digits where it is small: no step subtracts numbers that are nearly the same and rounded. With
-//! activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp (asinh, acosh, atanh) and
-//! 8 ulp (sinh, cosh); those of tan hold where sine and cosine do, up to arguments of 1,000.
+//! Each keeps its digits where it is small: no step subtracts numbers that are nearly the same and
+//! rounded. With activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp
+//! (asinh, acosh, atanh) and 8 ulp (sinh, cosh); those of tan hold where sine and cosine do, up to
+//! arguments of 1,000.
 
 use std::f32::consts::LN_2;
 
@@ -123,8 +124,8 @@ impl Formula<'_, '_, '_> {
         self.with(Elementwise::Multiply, &half, 2.0)
     }
 
-    /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the last two hardly
-    /// changes near 1.
+    /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
+    /// last two hardly changes near 1.
     fn log_1p(&mut self, x: &Known) -> Option<Known> {
         let w = self.with(Elementwise::Add, x, 1.0)?;
         let rest = self.with(Elementwise::Subtract, &w, 1.0)?;

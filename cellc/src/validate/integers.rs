@@ -1,5 +1,6 @@
-//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24 exactly: what may go beyond is refused,
-//! unless it is a sum that only becomes floating point, which is rounded anyway.
+//! Integers and booleans at run time. Kernels hold them as f32, which are whole numbers up to 2^24
+//! exactly: what may go beyond is refused, unless it is a sum that only becomes floating point,
+//! which is rounded anyway.
 
 use std::collections::HashSet;
 
@@ -47,13 +48,14 @@ impl Validation<'_> {
         Known::Source(Source::Value(out), element)
     }
 
-    /// Notices of inputs of integers whose numbers count as others where f32 does not hold them with room
-    /// for arithmetic.
+    /// Notices of inputs of integers whose numbers count as others where f32 does not hold them
+    /// with room for arithmetic.
     pub(super) fn limits_of_integers(&mut self) {
         let mut notices = Vec::new();
         for node in self.valid.all_nodes() {
             let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
-            // what is looked up has the rows of its table as limits, and narrow integers have theirs
+            // what is looked up has the rows of its table as limits, and narrow integers have
+            // theirs
             let Parameter { rows, element, .. } = &self.valid.parameters[parameter];
             if rows.is_some() || element.bits() < 32 {
                 continue;
@@ -129,7 +131,8 @@ impl Validation<'_> {
         self.error(node, &node.origin, found, valid, help);
     }
 
-    /// True if all that is made of a value of the graph is floating point, in between at most moved, added and subtracted.
+    /// True if all that is made of a value of the graph is floating point, in between at most
+    /// moved, added and subtracted.
     fn becomes_float(&self, value: ValueId) -> bool {
         let nodes = &self.model.nodes;
         let (mut waiting, mut seen) = (vec![value], HashSet::from([value]));
@@ -158,8 +161,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Notes between which numbers sums of products of floating point lie whose factors were integers: those of quantised
-    /// operators.
+    /// Notes between which numbers sums of products of floating point lie whose factors were
+    /// integers: those of quantised operators.
     pub(super) fn range_of_products(&mut self, node: &Node, op: &Op) {
         let &[a, b] = &node.inputs[..] else { return };
         let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
@@ -179,7 +182,8 @@ impl Validation<'_> {
         self.bound_float(node, [-most, most]);
     }
 
-    /// Range of a value of the graph; `None` if it is not known, or if a constant holds a number that is no integer.
+    /// Range of a value of the graph; `None` if it is not known, or if a constant holds a number
+    /// that is no integer.
     fn bounded(&self, value: ValueId) -> Option<Range> {
         let known = self.known[value.0].as_ref()?;
         // weights of floating point end this search at one of their first elements
@@ -301,7 +305,8 @@ impl Validation<'_> {
                     let no_divisor = self.pointwise(node, P::Equal, &[sources[1], zero], &own)?;
                     quotient = self.pointwise(node, P::Select, &[no_divisor, zero, quotient], shape)?;
                 }
-                // the quotient of whole numbers below 2^24 is rounded to no whole number that it is not
+                // the quotient of whole numbers below 2^24 is rounded to no whole number that it is
+                // not
                 let rounded = if function == E::Mod { Activation::Truncate } else { Activation::Floor };
                 let whole = self.pointwise(node, P::Activation(rounded), &[quotient], shape)?;
                 let divisor = b[0].abs().max(b[1].abs());

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::quoted;
 
-/// The longest name that is kept, in characters, and the most names of one input or output: many outputs may share them.
+/// The longest name that is kept, in characters, and the most names of one input or output: many
+/// outputs may share them.
 const LONGEST_NAME: usize = 200;
 const MOST_NAMES: usize = 4;
 
@@ -24,7 +25,8 @@ fn cut(name: &str) -> &str {
     name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The input or output that is called `name`; `in0`, `out1` ... name those that nothing else is called so.
+/// The input or output that is called `name`; `in0`, `out1` ... name those that nothing else is
+/// called so.
 pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Result<usize, String> {
     let mut found = all.iter().enumerate().filter(|(_, names)| names.iter().any(|n| n == cut(name))).map(|(i, _)| i);
     let what = if fallback == "in" { "input" } else { "output" };

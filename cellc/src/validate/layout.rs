@@ -1,4 +1,5 @@
-//! Operations that move elements without arithmetic: reshapes, transpositions, slices and concatenations.
+//! Operations that move elements without arithmetic: reshapes, transpositions, slices and
+//! concatenations.
 
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, Validation, element_count, fold};
@@ -21,8 +22,8 @@ impl Along {
         Self { start: 0, count: size, step: 1 }
     }
 
-    /// From `start` to before `stop`, both from the end where negative, both clamped as ONNX says it (a backward start stays
-    /// inside); `None`: from or to the very end.
+    /// From `start` to before `stop`, both from the end where negative, both clamped as ONNX says
+    /// it (a backward start stays inside); `None`: from or to the very end.
     fn range(size: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
         if size == 0 {
             return Self::whole(0);
@@ -318,7 +319,8 @@ impl<'a> Validation<'a> {
         self.set_view(node, 0, &input, geometry(&shape, &along));
     }
 
-    /// What a slice takes from: where it leaves out windows at the end of an axis that nothing else reads, what is computed without these.
+    /// What a slice takes from: where it leaves out windows at the end of an axis that nothing else
+    /// reads, what is computed without these.
     fn without_the_end(
         &mut self,
         node: &Node,
@@ -463,7 +465,8 @@ impl<'a> Validation<'a> {
         self.set_view(node, 0, &input, Geometry { offset: 0, strides, shape: to });
     }
 
-    /// A tensor that broadcasts to a shape, repeated: of a Select one of its operands, where its condition says the same everywhere.
+    /// A tensor that broadcasts to a shape, repeated: of a Select one of its operands, where its
+    /// condition says the same everywhere.
     pub(super) fn selected(&mut self, node: &Node, chosen: &Known, shape: Vec<usize>) -> Option<Known> {
         let strides = signed(broadcast_strides(&self.shape_of(chosen), &shape));
         self.view(node, chosen, Geometry { offset: 0, strides, shape })
@@ -791,7 +794,8 @@ fn reshaped(shape: &[usize], wanted: &[i64], zero_keeps: bool) -> Option<Vec<usi
     }
 }
 
-/// The shape of an input under which it broadcasts to `to` where its axes are the ones that are said.
+/// The shape of an input under which it broadcasts to `to` where its axes are the ones that are
+/// said.
 fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
     let mut spread = vec![1; to.len()];
     let mut next = 0;

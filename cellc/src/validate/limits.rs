@@ -15,8 +15,8 @@ pub(super) const MOST_FOLDED_ALONE: usize = 1 << 24;
 const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// Most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]: a
-/// second in a build without optimisation.
+/// Most elements and products that all operations on constants compute, beside [`FOLDS_PER_BYTE`]:
+/// a second in a build without optimisation.
 const MOST_FOLDED: usize = 1 << 26;
 /// Most of them for each byte of the model's own constants.
 const FOLDS_PER_BYTE: usize = 64;
@@ -27,9 +27,11 @@ const MOST_FOLDED_BYTES: usize = 256 << 20;
 /// Most bytes of these results for each byte of the model's own constants. A weight of one byte is
 /// converted, shifted, scaled, transposed: each of the results has four bytes.
 const FOLDED_PER_BYTE: usize = 32;
-/// The most cells, Parameters and Results, each: what is generated is source, and must stay source that a compiler takes.
+/// The most cells, Parameters and Results, each: what is generated is source, and must stay source
+/// that a compiler takes.
 const MOST_NODES: usize = 1000;
-/// The most operations, those that nothing reads included, and those of a body as often as it is looked at.
+/// The most operations, those that nothing reads included, and those of a body as often as it is
+/// looked at.
 pub(super) const MOST_OPERATIONS: usize = 1 << 14;
 /// The most nodes that are looked at for the bodies of loops.
 pub(super) const MOST_LOOKED_AT: usize = 1 << 17;
@@ -37,8 +39,8 @@ pub(super) const MOST_LOOKED_AT: usize = 1 << 17;
 pub(super) const MOST_DIMS: usize = 16;
 /// The most loops around an operation.
 pub(super) const MOST_LOOPS: usize = 8;
-/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes rustc more than linear
-/// time, and 3,456 of them take some 20 seconds.
+/// The most multiply-adds of a model that `--unroll full` writes out: straight-line code takes
+/// rustc more than linear time, and 3,456 of them take some 20 seconds.
 const MOST_UNROLLED: usize = 1 << 13;
 
 /// What the operations on constants of a model have taken.
@@ -90,8 +92,8 @@ impl Validation<'_> {
         Some(())
     }
 
-    /// Refuses an operation that gives so many elements in several passes over constants, before the
-    /// first pass: each pass counts again, by [`Self::folding`].
+    /// Refuses an operation that gives so many elements in several passes over constants, before
+    /// the first pass: each pass counts again, by [`Self::folding`].
     pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
         let all = self.folded.elements.saturating_add(elements);
         let most = MOST_FOLDED.saturating_add(self.folded.given.saturating_mul(FOLDS_PER_BYTE));
@@ -107,8 +109,8 @@ impl Validation<'_> {
         Some(())
     }
 
-    /// Refuses inputs, or inputs and outputs, that are too large together; whether they are not. `outputs` are the shapes of
-    /// the latter.
+    /// Refuses inputs, or inputs and outputs, that are too large together; whether they are not.
+    /// `outputs` are the shapes of the latter.
     pub(super) fn interface_size(&mut self, outputs: &[&[usize]]) -> bool {
         let inputs = self.valid.parameters.iter().filter(|p| !p.weight);
         let inputs = inputs.map(|p| bytes(&p.shape, if p.element == ElementType::I64 { 8 } else { 4 }));

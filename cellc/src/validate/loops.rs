@@ -10,7 +10,8 @@ use crate::model::{
     ValidNode, ValidOp, ValueId, shape_text,
 };
 
-/// The most iterations of a loop that are written out one by one, where they differ in more than what they are given.
+/// The most iterations of a loop that are written out one by one, where they differ in more than
+/// what they are given.
 const MOST_WRITTEN_OUT: usize = 64;
 
 /// The most iterations of a loop: generated code counts them in 32 bits.
@@ -34,7 +35,8 @@ struct Iteration<'n> {
     node: &'n Node,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
-    /// What is handed on and, so it is hoped, stays what it is: the body's Result and the initial value.
+    /// What is handed on and, so it is hoped, stays what it is: the body's Result and the initial
+    /// value.
     constant: Vec<(usize, Known)>,
 }
 
@@ -378,7 +380,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// Refuses integers, which a loop whose iterations all do the same does not hand on; other loops do.
+    /// Refuses integers, which a loop whose iterations all do the same does not hand on; other
+    /// loops do.
     fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
         self.wants_unrolling |= !known.element().is_float();
         self.all_floats(node, std::slice::from_ref(known))
@@ -568,8 +571,8 @@ pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, Elem
     (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
 }
 
-/// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's rules -1 is the end, and
-/// what lies between start and end is a multiple of the stride.
+/// Where pieces lie along an axis of this size; `None` if they do not fit into it. By OpenVINO's
+/// rules -1 is the end, and what lies between start and end is a multiple of the stride.
 fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
     let Slicing { start, end, stride, part_size, .. } = slicing;
     let whole = i64::try_from(size).ok()?;

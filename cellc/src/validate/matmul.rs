@@ -199,7 +199,8 @@ impl<'a> Validation<'a> {
         Some(Known::Source(Source::Value(out), element))
     }
 
-    /// x times each of several constant matrices, as a dense layer for each: `[batch.., rows, columns]`. Without chains the sums are those of other products.
+    /// x times each of several constant matrices, as a dense layer for each:
+    /// `[batch.., rows, columns]`. Without chains the sums are those of other products.
     fn matrix_by_matrix(
         &mut self,
         node: &'a Node,

@@ -14,7 +14,8 @@ pub(super) struct Mistaken {
 }
 
 impl Validation<'_> {
-    /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a batch.
+    /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a
+    /// batch.
     pub(super) fn rows_as_steps(&self, axis_of: impl Fn(usize) -> Option<usize>) -> Option<Mistaken> {
         let inputs = self.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {

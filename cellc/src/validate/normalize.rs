@@ -1,4 +1,5 @@
-//! Normalizations: means, variances and the arithmetic with them, as reductions and work element by element.
+//! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
+//! element.
 
 use super::shape::{Geometry, counted};
 use super::{Known, Validation};
@@ -207,8 +208,8 @@ impl Validation<'_> {
         self.computed(node, E::Add, vec![scaled, numbers[1].clone()])
     }
 
-    /// What is left of a tensor without its mean along axes, divided by its deviation where an `eps` is given, and whether that is
-    /// part of the variance.
+    /// What is left of a tensor without its mean along axes, divided by its deviation where an
+    /// `eps` is given, and whether that is part of the variance.
     fn centred(&mut self, node: &Node, input: &Known, axes: &[usize], divides: Option<(f32, bool)>) -> Option<Known> {
         use Elementwise as E;
         let mean = self.reduced(node, Reduction::Mean, input, axes, true)?;

@@ -1,5 +1,5 @@
-//! Inputs with several steps of which the network reads one: what Keras writes of a recurrent layer that it
-//! traces, step by step, while the number of steps is open.
+//! Inputs with several steps of which the network reads one: what Keras writes of a recurrent layer
+//! that it traces, step by step, while the number of steps is open.
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, quoted};
@@ -91,8 +91,8 @@ impl Validation<'_> {
     }
 }
 
-/// The node that takes one step of a value, and which one, where no other node reads any; where the number of steps is not
-/// open, only if a matrix multiplies the step next, as a cell's does.
+/// The node that takes one step of a value, and which one, where no other node reads any; where the
+/// number of steps is not open, only if a matrix multiplies the step next, as a cell's does.
 fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Option<(&Node, &'static str)> {
     let mut constants: Vec<Option<&Tensor>> = vec![None; model.values.len()];
     let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];

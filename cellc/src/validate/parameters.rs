@@ -202,7 +202,8 @@ impl Validation<'_> {
 }
 
 impl Validation<'_> {
-    /// Says that an axis which options leave open has a size in the model, and how to leave open what may be.
+    /// Says that an axis which options leave open has a size in the model, and how to leave open
+    /// what may be.
     fn not_open(
         &mut self,
         index: usize,
@@ -229,7 +230,8 @@ impl Validation<'_> {
         let fixed_steps = steps.filter(|&steps| matches!(stated[steps], Dim::Fixed(_)));
         let (again, to_open) = match (counts, steps, fixed_steps) {
             (None, ..) => {
-                // the rows of an ordinary network may be steps of a call, but the model does not say so
+                // the rows of an ordinary network may be steps of a call, but the model does not
+                // say so
                 let is_steps = axes.is_some() || axis > 0;
                 (self.export_again(&[(index, axis)], if is_steps { "steps" } else { "rows" }), None)
             }
@@ -265,13 +267,15 @@ impl Validation<'_> {
         self.options.wording.of(if is_open { Setting::OpenShape } else { Setting::Shape })
     }
 
-    /// What the weights take as the last size of an input, where the shape that is given has another one.
+    /// What the weights take as the last size of an input, where the shape that is given has
+    /// another one.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
         self.uses[index].features.filter(|&features| features != last)
     }
 
-    /// The sizes of an input, those that are open as the options or the weights have them where they do.
+    /// The sizes of an input, those that are open as the options or the weights have them where
+    /// they do.
     pub(super) fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
             let batch = self.options.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));

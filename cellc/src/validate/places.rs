@@ -6,8 +6,8 @@ use super::{Known, Validation};
 use crate::model::{ElementType, Elementwise, GatherNd, Node, Tensor};
 
 impl Validation<'_> {
-    /// Parts of data, one for each row of the indices. Rows of constants are counted when compiling; a computed index
-    /// beyond an end is taken as the end.
+    /// Parts of data, one for each row of the indices. Rows of constants are counted when
+    /// compiling; a computed index beyond an end is taken as the end.
     pub(super) fn gather_nd(&mut self, node: &Node, of: GatherNd) {
         let (Some(data), Some(indices)) = (self.input(node, 0), self.input(node, 1)) else { return };
         let (shape, of_indices) = (self.shape_of(&data), self.shape_of(&indices));
@@ -32,8 +32,8 @@ impl Validation<'_> {
         self.set_view(node, 0, &found, Geometry::reshaped(to));
     }
 
-    /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the batch. They stand in
-    /// the place of the axis.
+    /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
+    /// batch. They stand in the place of the axis.
     pub(super) fn gather_by_rows(&mut self, node: &Node, [data, indices]: [&Known; 2], axis: usize, batch: usize) {
         let [shape, of_indices] = [data, indices].map(|known| self.shape_of(known));
         if shape[..batch] != of_indices[..batch] {
@@ -78,7 +78,8 @@ impl Validation<'_> {
         self.look_up(node, &table, &numbers, 0)
     }
 
-    /// By row of constant indices, the place among all parts; the inner `None` where indices are computed.
+    /// By row of constant indices, the place among all parts; the inner `None` where indices are
+    /// computed.
     #[expect(clippy::option_option, reason = "the outer one is an error")]
     fn known_places(
         &mut self,
@@ -139,7 +140,8 @@ impl Validation<'_> {
         }
     }
 
-    /// Data with parts replaced, or combined with the updates: each row of the indices names the place of a part.
+    /// Data with parts replaced, or combined with the updates: each row of the indices names the
+    /// place of a part.
     pub(super) fn scatter_nd(&mut self, node: &Node, combine: Option<Elementwise>) {
         let inputs = (self.input(node, 0), self.input(node, 1), self.input(node, 2));
         let (Some(data), Some(indices), Some(updates)) = inputs else { return };

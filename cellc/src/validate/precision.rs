@@ -9,7 +9,8 @@ use crate::model::{ValidNode, ValidOp};
 use crate::options::{Arithmetic, Precision, WeightFormat};
 
 impl Validation<'_> {
-    /// Refuses halves in a model with weights that are given at run time, and weights that a format cannot hold.
+    /// Refuses halves in a model with weights that are given at run time, and weights that a format
+    /// cannot hold.
     pub(super) fn precision(&mut self) {
         self.named_layers();
         let mut problems = Vec::new();

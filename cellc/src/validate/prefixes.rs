@@ -1,5 +1,5 @@
-//! Slices whose stop is computed: the first elements along an axis, as many as a call says, and products of matrices
-//! over them.
+//! Slices whose stop is computed: the first elements along an axis, as many as a call says, and
+//! products of matrices over them.
 
 use super::shape::{Geometry, strides};
 use super::until::{Ending, Opened};
@@ -11,8 +11,8 @@ fn number(value: i64) -> Option<Known> {
 }
 
 impl<'a> Validation<'a> {
-    /// True if the node is a slice of the first elements along an axis, of which only a call says how many there are. The
-    /// slice is then done.
+    /// True if the node is a slice of the first elements along an axis, of which only a call says
+    /// how many there are. The slice is then done.
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, ending)) = self.prefix(node, axis) {
@@ -61,8 +61,8 @@ impl<'a> Validation<'a> {
         Some((known, ending))
     }
 
-    /// The axis of the parts in a product of which one factor has parts that only a call counts, along rows, columns or
-    /// matrices; `None` where all parts meet others.
+    /// The axis of the parts in a product of which one factor has parts that only a call counts,
+    /// along rows, columns or matrices; `None` where all parts meet others.
     pub(super) fn parts_of_product(&self, node: &Node, port: usize, along: usize, transposed: bool) -> Option<usize> {
         let shapes = [0, 1].map(|port| self.input(node, port).map(|known| self.shape_of(&known)));
         let [Some(a), Some(b)] = shapes else { return None };
@@ -80,8 +80,8 @@ impl<'a> Validation<'a> {
         (!meets).then_some(rank - behind)
     }
 
-    /// The product of factors that have the same number of parts along the axis over which products are added up; `None`
-    /// for other factors and after an error.
+    /// The product of factors that have the same number of parts along the axis over which products
+    /// are added up; `None` for other factors and after an error.
     pub(super) fn product_of_parts(
         &mut self,
         node: &'a Node,

@@ -66,8 +66,8 @@ impl Validation<'_> {
         self.error(node, &node.origin, found, valid, COUNT_ALL);
     }
 
-    /// Start, step and the most elements of a Range of integers whose stop is computed; `None` where
-    /// nothing limits the stop.
+    /// Start, step and the most elements of a Range of integers whose stop is computed; `None`
+    /// where nothing limits the stop.
     fn most_of_range(&mut self, node: &Node, what: &str) -> Option<(i64, i64, usize)> {
         let known = |port: usize| match self.input(node, port) {
             Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => tensor.get_i64(0),

@@ -272,7 +272,8 @@ impl Validation<'_> {
         self.raised(node, &base, exponent)
     }
 
-    /// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base where the exponent is odd, and NaN of a base below 0 where it is not whole.
+    /// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base where the exponent
+    /// is odd, and NaN of a base below 0 where it is not whole.
     fn raised_to_any(&mut self, node: &Node, base: &Known, exponent: &Known) -> Option<Known> {
         use Elementwise as E;
         self.all_floats(node, std::slice::from_ref(exponent))?;
@@ -300,8 +301,8 @@ impl Validation<'_> {
         self.computed(node, E::Select, vec![is_negative, minus, power])
     }
 
-    /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root where it is that and a half,
-    /// else `exp(exponent log(base))`.
+    /// `base^exponent`: by multiplications where the exponent is a small whole number, by a root
+    /// where it is that and a half, else `exp(exponent log(base))`.
     fn raised(&mut self, node: &Node, base: &Known, exponent: f32) -> Option<Known> {
         use Elementwise as E;
         let one = self.number_like(base, 1.0)?;
@@ -343,7 +344,8 @@ impl Validation<'_> {
         let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
         let size = if whole { self.computed(node, E::Abs, vec![base.clone()])? } else { base.clone() };
         let logarithm = self.computed(node, E::Log, vec![size])?;
-        // an odd power is the even one nearer to 0, times the base or divided by it: its sign, and no 0 times infinity
+        // an odd power is the even one nearer to 0, times the base or divided by it: its sign, and
+        // no 0 times infinity
         let even = if odd { exponent - exponent.signum() } else { exponent };
         let by = self.number_like(base, even)?;
         let scaled = self.computed(node, E::Multiply, vec![logarithm, by])?;

@@ -174,7 +174,8 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
 }
 
 impl Validation<'_> {
-    /// Where the weights of a cell come from, and how these tensors hold them; `None` after an error.
+    /// Where the weights of a cell come from, and how these tensors hold them; `None` after an
+    /// error.
     pub(super) fn regrouped(&mut self, recurrent: &Recurrent, given: Given, sizes: Sizes) -> Option<WeightSources> {
         let found = match self.layout_of(recurrent, given, sizes) {
             Ok(weights) => return Some(weights),
@@ -261,7 +262,8 @@ impl Validation<'_> {
 /// What each part of the biases is the sum of, and the tensors that hold the terms.
 type Biases = (Vec<Vec<BiasPart>>, Vec<Option<Source>>);
 
-/// The biases of a cell whose tensors of biases have the parts `of_b`, `None` where one is left out.
+/// The biases of a cell whose tensors of biases have the parts `of_b`, `None` where one is left
+/// out.
 fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
     let mut tensors: Vec<Option<Source>> = Vec::new();
     let mut all = Vec::new();

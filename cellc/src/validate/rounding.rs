@@ -32,7 +32,8 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     Tensor::new(tensor.shape().to_vec(), element, bytes.into(), 0..size)
 }
 
-/// An element as f32, rounded to odd: a second rounding to a type of at most 22 bits of mantissa is then exact.
+/// An element as f32, rounded to odd: a second rounding to a type of at most 22 bits of mantissa is
+/// then exact.
 fn odd_f32(tensor: &Tensor, i: usize) -> f32 {
     if matches!(tensor.element(), ElementType::F32) {
         return tensor.get_f32(i);
@@ -79,7 +80,8 @@ mod tests {
             .collect()
     }
 
-    /// Every boundary between two neighbours of a 16-bit type, approached from both sides by less than f32 can say.
+    /// Every boundary between two neighbours of a 16-bit type, approached from both sides by less
+    /// than f32 can say.
     #[test]
     fn ties_and_their_neighbours_round_once() {
         let to_f16 = |bits: u16| F16::from_bits(bits).to_f64();
@@ -114,7 +116,8 @@ mod tests {
 
     #[test]
     fn integers_round_once() {
-        // 2^24 + 1 lies between two f32; 2^31 + 2^7 + 1 is just above a tie of f32; 2^62 + 2^38 + 1 too, below the last bit of f64
+        // 2^24 + 1 lies between two f32; 2^31 + 2^7 + 1 is just above a tie of f32; 2^62 + 2^38 + 1
+        // too, below the last bit of f64
         let values = [(1i64 << 24) + 1, (1 << 31) + (1 << 7) + 1, (1 << 62) + (1 << 38) + 1, i64::MAX, i64::MIN];
         let all = i64s(&values);
         let wanted: Vec<f32> = values.iter().map(|&v| v as f32).collect();

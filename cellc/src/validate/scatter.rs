@@ -122,7 +122,8 @@ impl Validation<'_> {
         self.of_runs(node, &[data, updates], &runs, shape)
     }
 
-    /// Indices and the shape they have, along an axis of a shape with as many dimensions; `None` after an error.
+    /// Indices and the shape they have, along an axis of a shape with as many dimensions; `None`
+    /// after an error.
     fn along(&mut self, node: &Node, axis: i64, shape: &[usize]) -> Option<(Vec<usize>, Vec<usize>, usize)> {
         let axis = self.axis(node, axis, shape.len())?;
         let indices = self.integers(node, 1, "the indices")?;
@@ -154,7 +155,8 @@ impl Validation<'_> {
         Some((places, of_indices, axis))
     }
 
-    /// Data with elements replaced, or combined with what is there: each index says the place along an axis.
+    /// Data with elements replaced, or combined with what is there: each index says the place along
+    /// an axis.
     pub(super) fn scatter_elements(&mut self, node: &Node, combine: Option<Elementwise>) {
         let (Some(data), Some(updates)) = (self.input(node, 0), self.input(node, 2)) else { return };
         let Some(axis) = self.integer(node, 3, "the axis") else { return };
@@ -268,7 +270,8 @@ impl Validation<'_> {
         Some(whole)
     }
 
-    /// The first steps of each sequence backwards, as many as its length says, which is taken as one from 0 to all.
+    /// The first steps of each sequence backwards, as many as its length says, which is taken as
+    /// one from 0 to all.
     pub(super) fn reversed_at_run_time(
         &mut self,
         node: &Node,

@@ -1,4 +1,5 @@
-//! What a recurrent operation becomes: a cell for each direction, and what puts their outputs together.
+//! What a recurrent operation becomes: a cell for each direction, and what puts their outputs
+//! together.
 
 use super::cell::{CellPort, Recurrent, Sizes, WeightSources};
 use super::shape::Geometry;

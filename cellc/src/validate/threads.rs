@@ -6,7 +6,8 @@ use crate::model::{ResetGate, ValidNode, ValidOp};
 use crate::options::Threads;
 
 impl Validation<'_> {
-    /// Refuses, where two threads are asked for, what they would have to meet in at every step or more than once a step.
+    /// Refuses, where two threads are asked for, what they would have to meet in at every step or
+    /// more than once a step.
     pub(super) fn threads(&mut self) {
         if self.options.threads == Threads::One {
             return;

@@ -1,4 +1,5 @@
-//! Fourier transforms of constant length, as products with a constant matrix, and what is computed for them.
+//! Fourier transforms of constant length, as products with a constant matrix, and what is computed
+//! for them.
 
 use std::f64::consts::TAU;
 
@@ -159,7 +160,8 @@ impl<'a> Validation<'a> {
             return None;
         };
         let lengths = self.dft_lengths(node, of, &places, &x)?;
-        // of a real signal the first transform, of a real result the last one, is along the last axis that is named
+        // of a real signal the first transform, of a real result the last one, is along the last
+        // axis that is named
         let (&last, others) = places.split_last()?;
         let (&length, of_others) = lengths.split_last()?;
         let whole = Dft { half: false, ..of };

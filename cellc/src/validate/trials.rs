@@ -104,7 +104,8 @@ impl Validation<'_> {
         self.tries && is_right(self.model, &self.with_shapes(shapes))
     }
 
-    /// True if the model is right with these shapes of inputs, and nothing in it begins anew at every call.
+    /// True if the model is right with these shapes of inputs, and nothing in it begins anew at
+    /// every call.
     pub(super) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         self.tries
             && validate_and_advise(self.model, &self.with_shapes(shapes), false)
@@ -162,7 +163,8 @@ impl Validation<'_> {
         steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
     }
 
-    /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their number, by input.
+    /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their
+    /// number, by input.
     pub(super) fn shapes_of_steps(&self, time: &[Option<usize>], steps: &dyn Fn(usize) -> usize) -> Shapes {
         let shapes = self.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
             let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
@@ -183,8 +185,8 @@ impl Validation<'_> {
         is_open && self.options.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
-    /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input, the
-    /// axis that was taken.
+    /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input,
+    /// the axis that was taken.
     pub(super) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
         let shapes = time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
             let value = self.value_of(index);
@@ -374,8 +376,8 @@ impl Validation<'_> {
     }
 }
 
-/// Sizes for the open axes of inputs that count neither rows nor steps, by input. At most as many as may
-/// be tried; those of the first sizes come first.
+/// Sizes for the open axes of inputs that count neither rows nor steps, by input. At most as many
+/// as may be tried; those of the first sizes come first.
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
@@ -387,7 +389,8 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }
 
-/// Sizes above one of what may be weights, of inputs and of cells, each once, in the order of the model.
+/// Sizes above one of what may be weights, of inputs and of cells, each once, in the order of the
+/// model.
 fn sizes_of_weights(model: &Model) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {

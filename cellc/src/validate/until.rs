@@ -1,6 +1,8 @@
-//! Loops that end when a condition says so, which only a call knows, and loops that carry integers or read the number of the iteration.
+//! Loops that end when a condition says so, which only a call knows, and loops that carry integers
+//! or read the number of the iteration.
 //!
-//! Iterations are defined up to the largest count; from the one on that the condition ends, values stay what they are. So the loop can be left there.
+//! Iterations are defined up to the largest count; from the one on that the condition ends, values
+//! stay what they are. So the loop can be left there.
 
 use super::loops::{Cut, iteration_number};
 use super::shape::Geometry;
@@ -23,7 +25,8 @@ const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths
 /// How often a body is looked at to find the ranges of integers that are carried.
 const MOST_ATTEMPTS: usize = 4;
 
-/// The most iterations of a loop that counts them while it runs: f32 holds their number, and that of the next.
+/// The most iterations of a loop that counts them while it runs: f32 holds their number, and that
+/// of the next.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 
 /// What makes parts whose number only a call knows.
@@ -46,7 +49,8 @@ pub(super) struct Ending {
     pub(super) by: Opened,
     /// True if the elements behind the last part are zero.
     pub(super) is_zero: bool,
-    /// Whether there would have been more; `None` where the model itself says how many there are at most.
+    /// Whether there would have been more; `None` where the model itself says how many there are at
+    /// most.
     pub(super) truncated: Option<Source>,
     /// The axis along which the output has a part for each iteration.
     pub(super) parts_along: Option<usize>,
@@ -88,7 +92,8 @@ impl<'a> Validation<'a> {
         cut: &Cut,
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
-        // PyTorch writes the largest integer where only the condition ends a loop; pieces are as many as they are
+        // PyTorch writes the largest integer where only the condition ends a loop; pieces are as
+        // many as they are
         let is_cut = cut.iter().any(Option::is_some);
         let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
@@ -349,7 +354,8 @@ impl<'a> Validation<'a> {
         Some(left)
     }
 
-    /// Refuses what takes all parts of a value for parts that there are; what does not hands the ending on. True where the node is done.
+    /// Refuses what takes all parts of a value for parts that there are; what does not hands the
+    /// ending on. True where the node is done.
     pub(super) fn reads_open_end(&mut self, node: &'a Node) -> bool {
         let mut open = Vec::new();
         for (port, input) in node.inputs.iter().enumerate() {
@@ -481,7 +487,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// The axis of the parts in what an operation makes that moves elements; `None` where it does not keep them.
+    /// The axis of the parts in what an operation makes that moves elements; `None` where it does
+    /// not keep them.
     fn moved_parts(&mut self, node: &Node, port: usize, along: usize) -> Option<usize> {
         let rank = |this: &Self, port: usize| Some(this.shape_of(&this.input(node, port)?).len());
         let counted = |axis: i64, rank: usize| {
@@ -541,7 +548,8 @@ impl<'a> Validation<'a> {
         self.computed(node, E::Add, vec![count, vector(&sizes)?])
     }
 
-    /// The axis of the parts in what an operation element by element gives, or why the parts are none of its own.
+    /// The axis of the parts in what an operation element by element gives, or why the parts are
+    /// none of its own.
     ///
     /// `open`: port, ending and axis of each input whose parts only a call counts.
     fn parts_of_elements(
@@ -593,7 +601,8 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// Adds the outputs that say how many parts another has, and whether there would have been more.
+    /// Adds the outputs that say how many parts another has, and whether there would have been
+    /// more.
     pub(super) fn say_endings(&mut self) {
         for at in 0..self.valid.results.len() {
             let result = &self.valid.results[at];

@@ -143,7 +143,8 @@ impl<'a> Validation<'a> {
         self.depth > 0
     }
 
-    /// What becomes of the variables, once all of them have been seen: an Assign may come before its ReadValue.
+    /// What becomes of the variables, once all of them have been seen: an Assign may come before
+    /// its ReadValue.
     pub(super) fn assignments(&mut self) {
         let mut seen: HashMap<&str, &Node> = HashMap::new();
         let assigned = std::mem::take(&mut self.variables.assigned);

@@ -11,7 +11,8 @@ mod smoother {
     cellc_runtime::include_model!("smoother");
 }
 
-/// Runs a cell of 16 inputs over some frames; how far each step moves its state says how fast it settles.
+/// Runs a cell of 16 inputs over some frames; how far each step moves its state says how fast it
+/// settles.
 fn settle<C, const H: usize>(cell: &mut C, frames: &[[f32; 16]]) -> Vec<f32>
 where
     C: for<'a> Cell<Input<'a> = &'a [f32; 16], Output = [f32; H]>,

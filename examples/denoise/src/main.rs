@@ -1,7 +1,8 @@
 //! Takes the noise out of speech:
 //!
 //! * `cargo run --release -p example-denoise -- noisy.wav clean.wav`
-//! * `cargo run --release -p example-denoise -- --try speech.wav clean.wav` adds white noise as loud as the speech first, and prints what is gained
+//! * `cargo run --release -p example-denoise -- --try speech.wav clean.wav` adds white noise as
+//!   loud as the speech first, and prints what is gained
 
 use std::error::Error;
 use std::time::Instant;

@@ -1,14 +1,16 @@
 //! The part of a denoiser that learns: RNNoise's network, a frame of features at a time.
 //!
-//! Nothing here needs the standard library or an allocator: the states of the three GRUs and the memory for intermediate values are
-//! fields of [`Denoiser`], some 1.6 kB, and the weights lie in the program.
+//! Nothing here needs the standard library or an allocator: the states of the three GRUs and the
+//! memory for intermediate values are fields of [`Denoiser`], some 1.6 kB, and the weights lie in
+//! the program.
 #![no_std]
 
 mod rnnoise {
     core::include!(concat!(env!("OUT_DIR"), "/rnnoise.rs"));
 }
 
-/// Features of one frame: 22 of its spectrum, their changes, pitch and variability, as RNNoise computes them.
+/// Features of one frame: 22 of its spectrum, their changes, pitch and variability, as RNNoise
+/// computes them.
 pub type Features = [f32; 42];
 
 /// What the network says of one frame.

@@ -1,7 +1,8 @@
 //! How an English word is spoken: letters in, phonemes out.
 //!
-//! The network reads the letters, and then says one phoneme after the other, of which each is the next input, until it says that the word ends. The loop is
-//! in the generated code: a call gives all phonemes of a word. Nothing here needs the standard library or an allocator.
+//! The network reads the letters, and then says one phoneme after the other, of which each is the
+//! next input, until it says that the word ends. The loop is in the generated code: a call gives
+//! all phonemes of a word. Nothing here needs the standard library or an allocator.
 #![no_std]
 
 mod network {
@@ -53,7 +54,8 @@ impl Speaker {
         Self::default()
     }
 
-    /// The phonemes of a word in small or large letters; of a longer one than [`LETTERS`], those of its beginning.
+    /// The phonemes of a word in small or large letters; of a longer one than [`LETTERS`], those of
+    /// its beginning.
     pub fn speak(&mut self, word: &str) -> Phonemes {
         // 0 pads, 1 is any other character, 2 ends the word, 3 to 28 are the letters
         let mut letters = [0i64; LETTERS + 1];

@@ -1,17 +1,19 @@
-//! Two cells that macros compile: one whose weights are given at run time, one whose weights are read from a file.
+//! Two cells that macros compile: one whose weights are given at run time, one whose weights are
+//! read from a file.
 //!
 //! `cargo run -p example-macro`
 
 use cellc_runtime::{Cell, gru_cell, rnn_cell};
 
 rnn_cell!(
-    /// h' = relu(W x + R h + B): with W = 0.25, R = 0.75 and B = 0, the moving average of a signal that is not negative.
+    /// h' = relu(W x + R h + B): with W = 0.25, R = 0.75 and B = 0, the moving average of a signal
+    /// that is not negative.
     pub Smoother<hidden_size = 1, input_size = 1, activations = [relu]>
 );
 
 gru_cell!(
-    /// The GRU of `model/model.xml`, which computes two rows at once. The sizes could be left out; where they stand, they are compared
-    /// with the file.
+    /// The GRU of `model/model.xml`, which computes two rows at once. The sizes could be left out;
+    /// where they stand, they are compared with the file.
     pub Recurrent<model = "model/model.xml", input_size = 5, hidden_size = 7, batch = 2>
 );
 

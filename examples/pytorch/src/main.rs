@@ -5,7 +5,8 @@
 use cellc_runtime::gru_cell;
 
 gru_cell!(
-    /// A GRU of 16 units over the energies of 4 bands, a dense layer and a sigmoid: the probability of speech.
+    /// A GRU of 16 units over the energies of 4 bands, a dense layer and a sigmoid: the probability
+    /// of speech.
     ///
     /// The file says so itself: `train.py` writes it by `save_for_cellc`.
     VoiceActivity<weights = "model/net.safetensors">

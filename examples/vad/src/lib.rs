@@ -1,6 +1,7 @@
 //! A detector of speech: Silero VAD, a frame of 32 ms at a time.
 //!
-//! Nothing here needs the standard library or an allocator: the state of the network is a field of [`Detector`], and the weights are in the program.
+//! Nothing here needs the standard library or an allocator: the state of the network is a field of
+//! [`Detector`], and the weights are in the program.
 #![no_std]
 
 mod silero {
@@ -36,7 +37,8 @@ impl Detector {
         Self::default()
     }
 
-    /// The probability that somebody speaks in the next frame of the stream; samples are from -1 to 1.
+    /// The probability that somebody speaks in the next frame of the stream; samples are from -1 to
+    /// 1.
     pub fn process(&mut self, frame: &[f32; FRAME]) -> f32 {
         self.input.copy_within(FRAME.., 0);
         self.input[CONTEXT..].copy_from_slice(frame);
@@ -62,7 +64,8 @@ pub struct Segment {
     pub end: usize,
 }
 
-/// Finds segments in probabilities as they come: speech begins above 0.5, and ends when it was below 0.35 for some frames.
+/// Finds segments in probabilities as they come: speech begins above 0.5, and ends when it was
+/// below 0.35 for some frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segments {
     frame: usize,
@@ -132,7 +135,8 @@ mod tests {
     fn segments_bridge_short_silence_and_drop_short_speech() {
         let mut segments = Segments::default();
         let mut found = std::vec::Vec::new();
-        // speech for 10 frames with 2 of silence inside, then silence; 4 frames of speech; speech till the end
+        // speech for 10 frames with 2 of silence inside, then silence; 4 frames of speech; speech
+        // till the end
         let runs = [(0.0, 3), (0.9, 5), (0.1, 2), (0.9, 5), (0.1, 6), (0.9, 4), (0.1, 5), (0.9, 9)];
         for (speech, count) in runs {
             (0..count).for_each(|_| found.extend(segments.next(speech)));

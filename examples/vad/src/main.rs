@@ -1,4 +1,5 @@
-//! Speech segments of a WAV file (16 kHz; the first channel), printed, and drawn with a second argument; or of the microphone, as they end.
+//! Speech segments of a WAV file (16 kHz; the first channel), printed, and drawn with a second
+//! argument; or of the microphone, as they end.
 //!
 //! `cargo run --release -p example-vad -- speech.wav [speech.svg]`
 //!

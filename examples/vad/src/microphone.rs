@@ -7,7 +7,8 @@ use cpal::traits::{DeviceTrait, HostTrait, StreamTrait};
 use cpal::{FromSample, SampleFormat, SizedSample, StreamConfig};
 use example_vad::{FRAME, RATE};
 
-/// Calls `work` with every frame of the default microphone, until that fails or the program is ended.
+/// Calls `work` with every frame of the default microphone, until that fails or the program is
+/// ended.
 pub(crate) fn frames(mut work: impl FnMut(&[f32; FRAME])) -> Result<(), Box<dyn Error>> {
     let device = cpal::default_host().default_input_device().ok_or("there is no microphone")?;
     // where it has no 16 kHz, each sample is the mean of several at a multiple of that

@@ -22,7 +22,8 @@ pub struct Cost {
     pub code: u64,
     /// Bytes of the largest frame of a function, where the compiler says so.
     pub frame: Option<u64>,
-    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C library's. gcc says who calls whom.
+    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C
+    /// library's. gcc says who calls whom.
     pub stack: Option<u64>,
 }
 
@@ -55,7 +56,8 @@ impl Machine {
                 |ending| fs::read_to_string(folder.join(format!("{name}.{ending}"))).expect("the compiler's notes");
             let instructions = counts.get(at).map(|count| count / STEPS);
             if !self.rust.is_empty() {
-                // the module's functions, by their symbols; what the caller took in of them is not theirs any more
+                // the module's functions, by their symbols; what the caller took in of them is not
+                // theirs any more
                 let code = self.code(&folder.join("libtrials.a"), &format!("{}{name}", name.len()));
                 return Cost { instructions, code, frame: None, stack: None };
             }
@@ -71,8 +73,8 @@ impl Machine {
         trials.iter().enumerate().map(cost).collect()
     }
 
-    /// True if a program for this machine runs and its instructions and bytes can be counted; if not,
-    /// the test is skipped. Asked once.
+    /// True if a program for this machine runs and its instructions and bytes can be counted; if
+    /// not, the test is skipped. Asked once.
     pub fn counts_here(&self) -> bool {
         static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
         if !self.is_here() || !["gcc", self.size].into_iter().all(has) {
@@ -146,7 +148,8 @@ fn plugin_compiler(plugin: &Path) -> Command {
     compiler
 }
 
-/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su` says.
+/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su`
+/// says.
 #[derive(Debug, Default)]
 struct Calls {
     frames: BTreeMap<String, u64>,

@@ -1,4 +1,5 @@
-//! Other machines: generated C, compiled for them and run in emulators. A machine is a row of the table.
+//! Other machines: generated C, compiled for them and run in emulators. A machine is a row of the
+//! table.
 //!
 //! What a program needs from a machine is in `tests/machines`: how it starts and how it writes.
 
@@ -35,8 +36,9 @@ enum Written {
 
 /// What is computed on a machine: a model and how often its calls are repeated.
 ///
-/// The struct makes a step with the inputs of each call, all of that so many times, and the states go on from step to step. Then it makes one
-/// more step for each call, from the states that the call gives; in C in place, where an input and an output may be one array.
+/// The struct makes a step with the inputs of each call, all of that so many times, and the states
+/// go on from step to step. Then it makes one more step for each call, from the states that the
+/// call gives; in C in place, where an input and an output may be one array.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The model, as it is compiled for the machine.
@@ -105,8 +107,8 @@ impl Trial {
 }
 
 impl Machine {
-    /// True if a program that does nothing is compiled, linked and run for this machine; if not, the
-    /// test is skipped. Asked once.
+    /// True if a program that does nothing is compiled, linked and run for this machine; if not,
+    /// the test is skipped. Asked once.
     pub fn is_here(&self) -> bool {
         static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
         let tools = [self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]];
@@ -142,7 +144,8 @@ impl Machine {
         works
     }
 
-    /// Compiles the trials' C with `flags` in a folder, which is made anew, and runs all in one program.
+    /// Compiles the trials' C with `flags` in a folder, which is made anew, and runs all in one
+    /// program.
     ///
     /// # Panics
     /// If it does not compile, with warnings refused, or does not run.
@@ -181,7 +184,8 @@ impl Machine {
         self.link(folder, &sources, library.as_deref(), &[&strict, flags].concat())
     }
 
-    /// Compiles the sources of a folder, by their stems, and links them with what the machine needs.
+    /// Compiles the sources of a folder, by their stems, and links them with what the machine
+    /// needs.
     fn link(&self, folder: &Path, sources: &[String], library: Option<&Path>, flags: &[&str]) -> PathBuf {
         let ([compile, link], program) = self.build(folder, sources, library, flags);
         run_all(compile);

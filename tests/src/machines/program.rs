@@ -130,7 +130,8 @@ void {name}_trial(void) {{
     )
 }
 
-/// How the program holds the elements of an input, and what a step takes: f32 are held as their bits.
+/// How the program holds the elements of an input, and what a step takes: f32 are held as their
+/// bits.
 pub(super) fn types(field: &Field) -> (&'static str, &'static str) {
     match field.element {
         Element::F32 => ("uint32_t", "float"),

@@ -1,4 +1,5 @@
-//! The same trials of generated Rust, without std: a library that is linked in place of the objects of generated C.
+//! The same trials of generated Rust, without std: a library that is linked in place of the objects
+//! of generated C.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,8 @@ impl Machine {
         write(folder, "Cargo.toml", MANIFEST);
         let mut cargo = Command::new(self.compiler[0]);
         cargo.args(["build", "--quiet", "--release", "-Zbuild-std=core", "--target", target]).current_dir(folder);
-        // Debian's own rustc and cargo, with the sources that belong to them; what they make is kept for the next run
+        // Debian's own rustc and cargo, with the sources that belong to them; what they make is
+        // kept for the next run
         let kept = folder.with_file_name("machines-rust");
         cargo.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", &kept);
         cargo.env_remove("RUSTFLAGS").env_remove("RUSTUP_TOOLCHAIN");

@@ -3,14 +3,16 @@
 use cellc::internals::arch;
 use cellc::{Fma, Language, Options, WeightsAs};
 
-/// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands for `tests/machines`.
+/// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands
+/// for `tests/machines`.
 #[derive(Debug)]
 pub struct Machine {
     /// Its name.
     pub name: &'static str,
     /// The compiler, and what it always takes.
     pub compiler: &'static [&'static str],
-    /// Rust's name for the machine where Rust is compiled for it, by a cargo, and the linker compiles the C around it; else nothing.
+    /// Rust's name for the machine where Rust is compiled for it, by a cargo, and the linker
+    /// compiles the C around it; else nothing.
     pub rust: &'static str,
     /// What it takes besides to compile, after all else.
     pub flags: &'static [&'static str],
@@ -26,7 +28,8 @@ pub struct Machine {
     pub size: &'static str,
     /// How cellc is told of the machine.
     pub options: fn() -> Options,
-    /// Whether the least significant byte of a number comes first: weights of fewer bits are laid out for that.
+    /// Whether the least significant byte of a number comes first: weights of fewer bits are laid
+    /// out for that.
     pub little_endian: bool,
 }
 
@@ -210,7 +213,8 @@ pub static AARCH64_DOTPROD: Machine = Machine {
 /// What is the same for all compilers that make programs for this machine.
 const HERE: Machine = Machine { emulator: &["env"], options: target!(PORTABLE), ..LINUX };
 
-/// C without extensions, by this machine's compilers: as strict as they can be, where they may fuse, and by one that knows C11 and little else.
+/// C without extensions, by this machine's compilers: as strict as they can be, where they may
+/// fuse, and by one that knows C11 and little else.
 pub static PORTABLE: [Machine; 5] = [
     Machine { name: "portable-gcc", compiler: &["gcc"], flags: &["-std=c11", "-pedantic-errors"], ..HERE },
     Machine { name: "portable-gcc-fma", compiler: &["gcc"], flags: &["-mavx2", "-mfma"], ..HERE },
@@ -300,7 +304,8 @@ pub static BY_HAND: [Machine; 29] = [
     },
     Machine { name: "armhf-neon-any", compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"], ..ARMHF },
     RISCV64,
-    // as compilers for firmware do: constants are at fixed addresses, and those of activations one load each
+    // as compilers for firmware do: constants are at fixed addresses, and those of activations one
+    // load each
     Machine { name: "riscv64-no-pie", flags: &["-fno-pie"], ..RISCV64 },
     // vectors of 128 bits
     RISCV64_VECTOR,

@@ -1,4 +1,5 @@
-//! Elements in other places: blocks, sequences backwards, other sizes; normalizations by channel, and sums by equation.
+//! Elements in other places: blocks, sequences backwards, other sizes; normalizations by channel,
+//! and sums by equation.
 
 use super::choices::Choices;
 use super::drawing::{Drawing, Item, integers};

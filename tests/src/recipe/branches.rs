@@ -6,7 +6,8 @@ use super::operations::{Model, in_a};
 use crate::model_file::{Branch, ModelFile, Port};
 
 impl Drawing {
-    /// A boolean by itself: of the model, of a comparison, of several booleans, or known when compiling.
+    /// A boolean by itself: of the model, of a comparison, of several booleans, or known when
+    /// compiling.
     fn condition(&mut self, choices: &mut Choices<'_>) -> Port {
         match choices.below("condition", 5) {
             0 => self.parameter("boolean", &[]),
@@ -27,7 +28,8 @@ impl Drawing {
         }
     }
 
-    /// Two bodies, each of one of the values around them or of both, whose results have the same shapes.
+    /// Two bodies, each of one of the values around them or of both, whose results have the same
+    /// shapes.
     pub(super) fn either(&mut self, choices: &mut Choices<'_>, first: Item) {
         let condition = self.condition(choices);
         let second = self.item(choices);

@@ -1,6 +1,8 @@
-//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run time, sums along an axis, scattered elements.
+//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run
+//! time, sums along an axis, scattered elements.
 //!
-//! What a decision is made by is an input of its own, with nothing but exact arithmetic between: rounding never turns one.
+//! What a decision is made by is an input of its own, with nothing but exact arithmetic between:
+//! rounding never turns one.
 
 use super::choices::Choices;
 use super::drawing::{Drawing, Item, integers};
@@ -134,8 +136,8 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// The largest or smallest along an axis, their places, and what another tensor has there. No NaN is among them: what becomes of
-    /// one is a test of its own.
+    /// The largest or smallest along an axis, their places, and what another tensor has there. No
+    /// NaN is among them: what becomes of one is a test of its own.
     pub(super) fn best(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let deciding = self.deciding(choices, &port.shape);
         let shape = deciding.shape.clone();
@@ -213,7 +215,8 @@ impl Drawing {
         self.push(port, most.max(other.most));
     }
 
-    /// How updates are combined with what is there, and how large the result is where `count` of them meet.
+    /// How updates are combined with what is there, and how large the result is where `count` of
+    /// them meet.
     fn reduction(choices: &mut Choices<'_>, most: f32, other: f32, count: usize) -> (&'static str, f32) {
         let reduction = choices.pick("reduction", &["none", "sum", "prod", "max", "min"]);
         let most = match reduction {

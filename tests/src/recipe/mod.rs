@@ -1,7 +1,8 @@
 //! Recipes: plain data that every value of is a valid model, for proptest to draw and to shrink.
 //!
-//! A recipe lists operations of the table in `operations.rs`. Each finds its operands among the values before it, and draws its sizes and
-//! attributes from `Choices` by name; printing a recipe shows them. Fewer operations and smaller numbers are simpler models.
+//! A recipe lists operations of the table in `operations.rs`. Each finds its operands among the
+//! values before it, and draws its sizes and attributes from `Choices` by name; printing a recipe
+//! shows them. Fewer operations and smaller numbers are simpler models.
 //!
 //! To add an operation, give it a row in the table and a function that adds it to the model:
 //!

@@ -11,14 +11,16 @@ use cellc_tests::subject::{Subject, Values, assert_same};
 
 use super::toolchain::Compiler;
 
-/// A model, calls of it, and what the interpreter makes of them on the instruction sets of this machine.
+/// A model, calls of it, and what the interpreter makes of them on the instruction sets of this
+/// machine.
 pub(crate) struct Expected {
     subject: Subject,
     isas: usize,
     values: Values,
 }
 
-/// Links objects of `net.c`, runs them on the calls, and compares bits on every instruction set. How many there are here.
+/// Links objects of `net.c`, runs them on the calls, and compares bits on every instruction set.
+/// How many there are here.
 pub(crate) fn check(folder: &Path, compiler: Compiler, objects: &[&str], expected: &Expected) -> usize {
     let compiler = vec![compiler.c.into()];
     let toolchain = Toolchain { language: Language::C, compiler, flags: vec!["-w".to_owned()], around: Vec::new() };

@@ -1,5 +1,5 @@
-//! Generated C: it compiles everywhere without a warning, leaves nothing undefined, and computes what the interpreter
-//! computes, bit for bit, whatever the compiler's flags.
+//! Generated C: it compiles everywhere without a warning, leaves nothing undefined, and computes
+//! what the interpreter computes, bit for bit, whatever the compiler's flags.
 
 mod cases;
 mod driver;
@@ -32,8 +32,8 @@ fn flag_sets() -> Vec<&'static [&'static str]> {
     ]
 }
 
-/// An object has the functions that its header declares, and no others, whatever the model has; `conformance` sees of every case that it
-/// needs no others.
+/// An object has the functions that its header declares, and no others, whatever the model has;
+/// `conformance` sees of every case that it needs no others.
 #[test]
 fn objects_define_what_headers_declare() {
     let of_isas = ["init_isa", "isa_available", "isa_detect", "isa_name", "run_on"];
@@ -59,7 +59,8 @@ fn objects_define_what_headers_declare() {
 
 #[test]
 fn no_flag_changes_a_bit() {
-    // gcc takes all flags of the first, and half of each other's; clang takes the other half: both take all flags in both profiles
+    // gcc takes all flags of the first, and half of each other's; clang takes the other half: both
+    // take all flags in both profiles
     for (case, fma, unroll, all, half) in [
         ("gru_cell_clip", Fma::Auto, Unroll::None, true, 0),
         ("gru_cell_clip", Fma::Off, Unroll::None, false, 1),
@@ -171,7 +172,8 @@ const FAST_MATH: [&str; 6] = [
     "-fno-signed-zeros",
 ];
 
-/// What a refusal tells the user to do helps, whatever the flag: the file compiles then, and its bits are the right ones.
+/// What a refusal tells the user to do helps, whatever the flag: the file compiles then, and its
+/// bits are the right ones.
 #[test]
 fn fast_math_is_refused_with_its_remedy() {
     let compilation = cases::compiled("gru_cell_clip", &Options::default());
@@ -224,8 +226,8 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     }
 }
 
-/// Only the preprocessor runs, told of other machines: those whose vectors make 0 of subnormal numbers compile a body of one lane, or one that computes such a
-/// step again, or nothing.
+/// Only the preprocessor runs, told of other machines: those whose vectors make 0 of subnormal
+/// numbers compile a body of one lane, or one that computes such a step again, or nothing.
 #[test]
 fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
     let Some(gcc) = gcc() else { return };
@@ -269,7 +271,8 @@ fn the_source_is_no_cpp() {
     }
 }
 
-/// The line for CMake, in a project whose other files are compiled with -ffast-math, one of them C++.
+/// The line for CMake, in a project whose other files are compiled with -ffast-math, one of them
+/// C++.
 #[test]
 fn the_line_for_cmake_helps() {
     let folder = folder("fast-math-cmake");
@@ -305,7 +308,8 @@ int main() { net cell; net_init(&cell); return 0; }\n",
     succeed(&folder, "./build/p", &[]);
 }
 
-/// The weights beside the source: found from the working directory, by -I, by name; taken in by the assembler or `#embed`.
+/// The weights beside the source: found from the working directory, by -I, by name; taken in by the
+/// assembler or `#embed`.
 #[test]
 fn weights_in_a_file() {
     let options = Options { weights_as: WeightsAs::File, ..Options::default() };
@@ -329,7 +333,8 @@ fn weights_in_a_file() {
         for flags in [
             &["-O2", "-Isrc", "-fPIC", "-g"],
             &["-O1", "-Isrc", "-std=gnu11", "-fPIE"],
-            // the assembler runs when linking, elsewhere; clang's needs a linker that may not be there
+            // the assembler runs when linking, elsewhere; clang's needs a linker that may not be
+            // there
             &["-O2", &elsewhere, "-fPIE", if compiler == GCC { "-flto" } else { "-g" }],
         ] {
             object(&folder, compiler, "src/net.c", "net.o", flags);
@@ -387,7 +392,8 @@ fn files_do_not_meet() {
     }
 }
 
-/// A file that includes itself compiles from another folder, with other paths in its messages, and under another name.
+/// A file that includes itself compiles from another folder, with other paths in its messages, and
+/// under another name.
 #[test]
 fn a_file_that_includes_itself_is_found() {
     let options = Options { arch: &arch::X86_64, ..Options::default() };
@@ -529,7 +535,8 @@ fn any_list_of_instruction_sets() {
     }
 }
 
-/// Weights of Apple's operation at run time, in its own terms, give the bits of the same arrays known when compiling.
+/// Weights of Apple's operation at run time, in its own terms, give the bits of the same arrays
+/// known when compiling.
 #[test]
 fn apples_weights_at_run_time() {
     const SIZES: [(&str, usize); 6] = [
@@ -612,7 +619,8 @@ fn section(folder: &Path, object: &str, name: &str) -> usize {
     rows.filter_map(size).sum()
 }
 
-/// Firmware puts weights where its linker has room for them, whether they are in the source or in a file.
+/// Firmware puts weights where its linker has room for them, whether they are in the source or in a
+/// file.
 #[test]
 fn weights_go_to_the_section_that_is_named() {
     if !has("objdump") {
@@ -697,7 +705,8 @@ fn firmware_is_linked_as_the_page_says() {
     assert_eq!(places, [0x90, 0x20, 0x00, 0x08]);
 }
 
-/// What a step changes is in the struct: on machines that are not asked which instructions they have, a file has no memory of its own.
+/// What a step changes is in the struct: on machines that are not asked which instructions they
+/// have, a file has no memory of its own.
 #[test]
 fn firmware_has_no_memory_of_its_own() {
     let compiler = "arm-none-eabi-gcc";

@@ -22,7 +22,8 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
     match spec.word("cell")? {
         "gru_after" => {
             let weights = spec.weights(3, 4)?;
-            // the reset gate first; the biases of W, then those of R, of which OpenVINO has the sum but for the candidate
+            // the reset gate first; the biases of W, then those of R, of which OpenVINO has the sum
+            // but for the candidate
             let order = [1, 0, 2];
             let b = |parts: [Option<usize>; 3]| {
                 parts.map(|part| part.map_or(vec![0.0; h], |p| weights.b[p * h..][..h].to_vec())).concat()

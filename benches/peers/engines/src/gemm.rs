@@ -1,5 +1,5 @@
-//! The products of the gemm crate, and around them what anyone would write: the x part of all steps in one product, then the recurrent part
-//! step by step, the activations of the standard library.
+//! The products of the gemm crate, and around them what anyone would write: the x part of all steps
+//! in one product, then the recurrent part step by step, the activations of the standard library.
 
 use gemm::Parallelism;
 
@@ -62,12 +62,14 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
     }))
 }
 
-/// Rows of `into` plus rows of x times the transposed matrix `[rows, k]`; a row of `into` is that many elements after the one before.
+/// Rows of `into` plus rows of x times the transposed matrix `[rows, k]`; a row of `into` is that
+/// many elements after the one before.
 fn add_product(into: &mut [f32], stride: usize, x: &[f32], matrix: &[f32], k: usize) {
     let (n, rows) = (x.len() / k, matrix.len() / k);
     assert!((n - 1) * stride + rows <= into.len());
     let [stride, k_stride] = [stride, k].map(|len| len as isize);
-    // SAFETY: `into` holds n rows of `rows` elements at that stride, x n rows of k, the matrix `rows` of k
+    // SAFETY: `into` holds n rows of `rows` elements at that stride, x n rows of k, the matrix
+    // `rows` of k
     unsafe {
         gemm::gemm(
             n,

@@ -1,5 +1,5 @@
-//! Rust libraries that the bench compares with. The name of one is the first argument, the workload the others, `key=value`; the turns are
-//! those of `cellc/src/timing/process.rs`.
+//! Rust libraries that the bench compares with. The name of one is the first argument, the workload
+//! the others, `key=value`; the turns are those of `cellc/src/timing/process.rs`.
 
 mod candle;
 mod gemm;
@@ -39,7 +39,8 @@ struct Spec {
     steps: usize,
 }
 
-/// OpenVINO's weights: W `[G*H, I]`, R `[G*H, H]`, the biases, and of the dense layer behind it `[H]` and 1, or nothing.
+/// OpenVINO's weights: W `[G*H, I]`, R `[G*H, H]`, the biases, and of the dense layer behind it
+/// `[H]` and 1, or nothing.
 struct Weights {
     w: Vec<f32>,
     r: Vec<f32>,

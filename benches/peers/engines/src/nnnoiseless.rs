@@ -1,4 +1,5 @@
-//! A GRU of nnnoiseless. Its weights have 8 bits, in units of 1/256, and its sigmoid is one of a table.
+//! A GRU of nnnoiseless. Its weights have 8 bits, in units of 1/256, and its sigmoid is one of a
+//! table.
 
 use crate::rnn::{Activation, GruLayer, step};
 use crate::{Engine, Result, Spec};

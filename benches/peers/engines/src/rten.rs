@@ -30,7 +30,8 @@ pub(crate) fn engine(spec: &Spec) -> Result<Box<dyn Engine>> {
     Ok(Box::new(engine))
 }
 
-/// In the one thread that it computes in: to hand every call over to it would take longer than a small call itself.
+/// In the one thread that it computes in: to hand every call over to it would take longer than a
+/// small call itself.
 pub(crate) fn on_its_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     rten::thread_pool().run(work)
 }

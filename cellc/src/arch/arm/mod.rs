@@ -90,7 +90,8 @@ const LANES_2: CVector = CVector {
     sums: "",
 };
 
-/// Sixteen bytes with a sign: each becomes the highest one of a lane, which is then read as a multiple of 2^-24.
+/// Sixteen bytes with a sign: each becomes the highest one of a lane, which is then read as a
+/// multiple of 2^-24.
 const SIXTEEN_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8,
@@ -127,7 +128,8 @@ const PAIRS_OF_BYTES: CLoads = CLoads {
     ..PAIRS_OF_32_BYTES
 };
 
-/// Several vectors of f32, or of the bits of f32. Two are loaded at a distance from one pointer, more need a pointer of their own.
+/// Several vectors of f32, or of the bits of f32. Two are loaded at a distance from one pointer,
+/// more need a pointer of their own.
 const VECTORS_OF: [CLoads; 4] = {
     let of = CLoads {
         lanes: 4,
@@ -337,7 +339,8 @@ pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
-    // rustc 1.96 knows no registers of its FPU for assembly: `sreg` "requires the `vfp2` target feature", which no stable option enables
+    // rustc 1.96 knows no registers of its FPU for assembly: `sreg` "requires the `vfp2` target
+    // feature", which no stable option enables
     baseline: &SCALAR_FMA,
     c_tuning: &[C_TUNING],
     c_refused: (
@@ -406,7 +409,8 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     sums: "",
 };
 
-/// gcc moves sums from register to register, as they fit only those of even numbers, and works out addresses beyond 127 bytes or 508 at every row.
+/// gcc moves sums from register to register, as they fit only those of even numbers, and works out
+/// addresses beyond 127 bytes or 508 at every row.
 const ACROSS: CAcross = CAcross {
     elements: "vldrw.u32 q0, [%[elements]], #16",
     weights: "vldrw.u32 q1, [%[weights]], #16",
@@ -426,8 +430,8 @@ const ACROSS: CAcross = CAcross {
     clobbered: "\"q0\", \"q1\", \"lr\", \"memory\"",
 };
 
-/// FPSCR's cumulative flags: UFC (3), a result became 0, and IDC (7), an operand did. The FPU, which keeps them, may set the first as well: then
-/// a step is made again for nothing.
+/// FPSCR's cumulative flags: UFC (3), a result became 0, and IDC (7), an operand did. The FPU,
+/// which keeps them, may set the first as well: then a step is made again for nothing.
 const FLAGS: CFlushes = CFlushes {
     begin: "\
 \x20   uint32_t flags;
@@ -462,7 +466,8 @@ pub(super) static HELIUM: Isa = Isa {
     ..GENERIC
 };
 
-/// The same in a file for every machine, where lanes are columns. Its registers hold half the sums of the generic body, which spills the others.
+/// The same in a file for every machine, where lanes are columns. Its registers hold half the sums
+/// of the generic body, which spills the others.
 pub(super) static HELIUM_OF_ANY: Isa = Isa {
     across: false,
     c_across: None,
@@ -474,7 +479,8 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     ..HELIUM
 };
 
-/// clang makes vectors of what is written for the FPU, and nothing in a file keeps it from that: gcc is told so by [`C_TUNING`].
+/// clang makes vectors of what is written for the FPU, and nothing in a file keeps it from that:
+/// gcc is told so by [`C_TUNING`].
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
 
@@ -557,8 +563,8 @@ PLAIN#endif
     list: "\"=w\"(value#)",
 };
 
-/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers. Where the most significant byte is first, gcc's intrinsics and its own vectors number lanes
-/// differently.
+/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers. Where the most significant byte is
+/// first, gcc's intrinsics and its own vectors number lanes differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
     name: "neon",
     lanes: 4,
@@ -624,7 +630,8 @@ pub static ARMV7: Arch = Arch {
 mod tests {
     use super::*;
 
-    /// Code for any machine has no place on a processor without an FPU, which has targets of its own.
+    /// Code for any machine has no place on a processor without an FPU, which has targets of its
+    /// own.
     #[test]
     fn what_suits_another_cortex_is_said() {
         for arch in [&CORTEX_M4F, &CORTEX_M7, &CORTEX_M33, &CORTEX_M55] {

@@ -12,7 +12,8 @@ const C_TUNING: &str = "\
 #endif
 ";
 
-/// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function for it.
+/// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function
+/// for it.
 static RISCV_F: Isa = Isa {
     // what stands in a line of columns, as the vectors take it
     pass: 4,
@@ -29,7 +30,8 @@ static RISCV_F: Isa = Isa {
     ..SCALAR_FMA
 };
 
-/// So many lanes, for which operators of the language are instructions, but for the fused multiply-add.
+/// So many lanes, for which operators of the language are instructions, but for the fused
+/// multiply-add.
 const fn lanes(lanes: usize) -> CVector {
     CVector {
         lanes,
@@ -58,7 +60,8 @@ const fn lanes(lanes: usize) -> CVector {
     }
 }
 
-/// Vectors of 128 bits or more: sixteen lanes are a group of at most four registers, which one instruction loads, and one multiplies and adds.
+/// Vectors of 128 bits or more: sixteen lanes are a group of at most four registers, which one
+/// instruction loads, and one multiplies and adds.
 pub static RVV: Isa = Isa {
     name: "rvv",
     lanes: 16,

@@ -77,7 +77,8 @@ macro_rules! vectors {
                         *chain = $mul_add(*chain, half, one);
                     }
                 }
-                // of constant length, as an index that is not constant would keep the chains in memory
+                // of constant length, as an index that is not constant would keep the chains in
+                // memory
                 for (i, chain) in chains.iter_mut().enumerate() {
                     if i < vectors % CHAINS {
                         *chain = $mul_add(*chain, half, one);
@@ -96,7 +97,8 @@ macro_rules! vectors {
     };
 }
 
-// the baseline has no fused multiply-add: an addition and a multiplication are what its kernels execute
+// the baseline has no fused multiply-add: an addition and a multiplication are what its kernels
+// execute
 vectors!(
     sse2, "sse2", lanes 4,
     integers __m128i, _mm_setzero_si128, _mm_load_si128, _mm_store_si128, _mm_or_si128, _mm_add_epi32,

@@ -6,8 +6,8 @@ pub(super) mod vectors;
 
 use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question};
 
-/// C: where the processor is asked. gcc for Windows keeps the stack at multiples of 16 bytes and stores longer vectors there as if it
-/// were at multiples of their length (its bug 54412).
+/// C: where the processor is asked. gcc for Windows keeps the stack at multiples of 16 bytes and
+/// stores longer vectors there as if it were at multiples of their length (its bug 54412).
 const C_ASKED: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES))";
@@ -23,8 +23,9 @@ const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating system saves. What C asks of leaf 7 besides ebx is written
-/// out; in Rust a function of its own asks for all.
+/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating
+/// system saves. What C asks of leaf 7 besides ebx is written out; in Rust a function of its own
+/// asks for all.
 macro_rules! cpuid {
     ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
         cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)
@@ -74,8 +75,8 @@ pub(super) const C_TUNING: &str = "\
 #endif
 ";
 
-/// The same where all values of kernels are structs of registers: without coalescing, gcc then copies accumulators at every row (an LSTM of 40
-/// units takes 1.37 times as long with AVX2).
+/// The same where all values of kernels are structs of registers: without coalescing, gcc then
+/// copies accumulators at every row (an LSTM of 40 units takes 1.37 times as long with AVX2).
 pub(super) const C_TUNING_OF_STRUCTS: &str = "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -112,9 +113,11 @@ pub static X86_64: Arch = Arch {
     costs: Costs {
         // that of the smallest machine with vectors
         first_level: 32 << 10,
-        // from somewhat more than the 48 KiB that most machines have, up to some five times as much (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
+        // from somewhat more than the 48 KiB that most machines have, up to some five times as much
+        // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
         alternate_near: [56 << 10, 224 << 10],
-        // half of the second level of a server's core, as the other half holds what else is read, and as much as a desktop's has in all
+        // half of the second level of a server's core, as the other half holds what else is read,
+        // and as much as a desktop's has in all
         alternate_from: 512 << 10,
         // twice the second level of a server's core
         partly_near: 2 << 20,
@@ -123,17 +126,20 @@ pub static X86_64: Arch = Arch {
         begun: 2.0,
         lanes: 16.0,
         latency: 4.0,
-        // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or twelve
+        // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or
+        // twelve
         hidden_from: 4.5,
         crossing: 0.45,
         most_rows: 8,
-        // compilers spill sums where a loop holds more than two tiles: 16 channels took 1.9 times as long as 12
+        // compilers spill sums where a loop holds more than two tiles: 16 channels took 1.9 times
+        // as long as 12
         most_channels: 12,
         most_sums: 12,
         most_shared: 128,
         // 18 vectors of sums
         most_at_once: 96,
-        // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes one of 32 0.96, one of 90 inputs and 48 units 1.3
+        // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes one
+        // of 32 0.96, one of 90 inputs and 48 units 1.3
         late_apart: 2 << 10,
         panel: 120.0,
         other_panel: 40.0,
@@ -146,8 +152,9 @@ pub static X86_64: Arch = Arch {
     begin: 0,
 };
 
-/// Zen 5 prefetches for every load instruction that moves by less than some 8 KiB from turn to turn, and is slowed down by that where weights are in the second
-/// level: with turns so long an LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and 0.96 with AVX-512.
+/// Zen 5 prefetches for every load instruction that moves by less than some 8 KiB from turn to
+/// turn, and is slowed down by that where weights are in the second level: with turns so long an
+/// LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and 0.96 with AVX-512.
 const LOAD_DISTANCE: usize = 8 << 10;
 
 /// AVX2 with FMA and F16C, which came before both.
@@ -174,7 +181,8 @@ pub static AVX2: Isa = Isa {
     by_lane: &[],
     tile_rows: 0,
     body_of: None,
-    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of 256 bits
+    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of
+    // 256 bits
     detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
     rust_features: "avx2,fma,f16c",
     c_features: "avx2,fma,f16c",
@@ -286,7 +294,8 @@ pub static AVX512_VNNI: Isa = Isa {
     ..AVX512
 };
 
-/// The AVX-512 of machines with AMX, and its tiles of bytes. Linux is asked for them, as it makes room to save them only then.
+/// The AVX-512 of machines with AMX, and its tiles of bytes. Linux is asked for them, as it makes
+/// room to save them only then.
 pub static AMX: Isa = Isa {
     name: "amx",
     words: &[4],
@@ -313,7 +322,8 @@ pub static AMX: Isa = Isa {
 const MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
     core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
 
-/// What processor and operating system have. cpuid is a safe function in some versions of Rust, an unsafe one in others.
+/// What processor and operating system have. cpuid is a safe function in some versions of Rust, an
+/// unsafe one in others.
 static CPUID: Processor = Processor {
     c_header: "cpuid.h",
     c: "

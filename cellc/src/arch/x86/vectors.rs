@@ -169,7 +169,8 @@ const ON_SSE2: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rust: operations of four lanes of AVX2 with FMA. The signs of elements go over to the weights, none of which is -128.
+/// Rust: operations of four lanes of AVX2 with FMA. The signs of elements go over to the weights,
+/// none of which is -128.
 const ON_4: &[(&str, &str)] = &[
     ("from_halves", "_mm_cvtph_ps(_mm_loadl_epi64(a.as_ptr().cast()))"),
     ("from_bytes", "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32(a.as_ptr().cast())))"),

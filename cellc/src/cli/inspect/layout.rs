@@ -1,7 +1,8 @@
 //! Where the boxes and the edges of a layered graph stand, top to bottom.
 //!
-//! Ranks are longest paths; edges over several ranks get a point in each; the order within a rank is settled by barycentres,
-//! places by least squares of what neighbours want, boxes kept apart. Points of edges want it most: edges stay straight.
+//! Ranks are longest paths; edges over several ranks get a point in each; the order within a rank
+//! is settled by barycentres, places by least squares of what neighbours want, boxes kept apart.
+//! Points of edges want it most: edges stay straight.
 
 /// Between ranks, in pixels.
 const RANK_GAP: f64 = 40.0;
@@ -30,7 +31,8 @@ const STRAIGHT: f64 = 8.0;
 pub(super) struct Layout {
     /// By box: its left and upper edges.
     pub(super) boxes: Vec<(f64, f64)>,
-    /// By edge: where it passes, from the middle of one box's lower edge to that of the other's upper edge.
+    /// By edge: where it passes, from the middle of one box's lower edge to that of the other's
+    /// upper edge.
     pub(super) paths: Vec<Vec<(f64, f64)>>,
     /// Of everything.
     pub(super) width: f64,
@@ -135,7 +137,8 @@ impl Item {
     }
 }
 
-/// Puts every rank into the order of its neighbours' places, and keeps the order with the fewest crossings.
+/// Puts every rank into the order of its neighbours' places, and keeps the order with the fewest
+/// crossings.
 fn order(rows: &mut Vec<Vec<usize>>, items: &[Item]) {
     let mut best = rows.clone();
     let mut fewest = crossings(&best, items);
@@ -220,8 +223,9 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
     }
 }
 
-/// The places of one rank that are nearest to the wanted ones, by least squares, with gaps between neighbours: once the widths
-/// are taken off, a sequence that only rises, found by pooling neighbours that are in the wrong order.
+/// The places of one rank that are nearest to the wanted ones, by least squares, with gaps between
+/// neighbours: once the widths are taken off, a sequence that only rises, found by pooling
+/// neighbours that are in the wrong order.
 fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
     let mut offsets = Vec::new();
     let mut at = 0.0;

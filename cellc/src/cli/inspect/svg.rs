@@ -1,7 +1,7 @@
 //! The report as a picture: the graph as compiled.
 //!
-//! A box is a kernel with the layers that it does, a box with a broken edge a layer that costs nothing. Coordinates have one
-//! decimal; nothing depends on fonts but how well the text fits.
+//! A box is a kernel with the layers that it does, a box with a broken edge a layer that costs
+//! nothing. Coordinates have one decimal; nothing depends on fonts but how well the text fits.
 
 use std::fmt::Write;
 
@@ -12,7 +12,8 @@ use super::{cut, folded, grouped, shapes, visible};
 
 /// Height of a line of text.
 const LINE: f64 = 17.0;
-/// Width of a character of the largest text; it has one width, as far as the machine that shows the picture has such a font.
+/// Width of a character of the largest text; it has one width, as far as the machine that shows the
+/// picture has such a font.
 const CHARACTER: f64 = 7.3;
 /// Between the edge of a box and its text.
 const PADDING: f64 = 10.0;

@@ -169,8 +169,8 @@ impl Results<'_> {
     }
 }
 
-/// The warnings of a compilation. If the number of steps is open, the files are the reason why a call of one step
-/// begins anew, not the model.
+/// The warnings of a compilation. If the number of steps is open, the files are the reason why a
+/// call of one step begins anew, not the model.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
     let is_open = model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
@@ -204,7 +204,8 @@ struct Running {
     limits: Vec<IntegerLimit>,
 }
 
-/// The numbers that generated code takes of an input of integers: those beyond count as the nearest.
+/// The numbers that generated code takes of an input of integers: those beyond count as the
+/// nearest.
 struct IntegerLimit {
     /// The place of the input.
     parameter: usize,

@@ -1,5 +1,5 @@
-//! Calls of a model whose number of steps is open, of which each goes on where the call before ended: its steps
-//! are taken one by one, as generated code takes them.
+//! Calls of a model whose number of steps is open, of which each goes on where the call before
+//! ended: its steps are taken one by one, as generated code takes them.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,8 @@ pub(super) struct Streamed<'a> {
     pub(super) kept: Kept,
 }
 
-/// Puts an output of one step into that of the call: to these places, or in place of the output of the step before.
+/// Puts an output of one step into that of the call: to these places, or in place of the output of
+/// the step before.
 fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
     match places {
         Some(places) => places.iter().zip(values).for_each(|(&place, &value)| whole[place] = value),

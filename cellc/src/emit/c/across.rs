@@ -1,4 +1,5 @@
-//! What adds products of integers across lanes: assembly, as compilers do not keep its sums where they are.
+//! What adds products of integers across lanes: assembly, as compilers do not keep its sums where
+//! they are.
 
 use std::fmt::Write as _;
 

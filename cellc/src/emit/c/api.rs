@@ -149,7 +149,8 @@ impl CFile<'_> {
 
     /// What texts list in C.
     pub(super) fn lists(&self) -> Vec<List> {
-        // the last of those of a processor; and each, the condition before the first and its end behind the last
+        // the last of those of a processor; and each, the condition before the first and its end
+        // behind the last
         let (mut available, mut asked, all) = (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for processor in self.processors() {
             let word = if available.is_empty() { "#if" } else { "#elif" };

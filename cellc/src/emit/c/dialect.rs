@@ -29,7 +29,8 @@ pub(super) fn counter(depth: usize) -> String {
     }
 }
 
-/// How the names of types and functions on so many lanes end. Where there is one body, of one lane, no other types have such names.
+/// How the names of types and functions on so many lanes end. Where there is one body, of one lane,
+/// no other types have such names.
 pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
     if is_alone && isa.lanes == 1 { format!("f32x{lanes}") } else { format!("f32x{lanes}_{}", isa.name) }
 }
@@ -77,13 +78,16 @@ pub(super) struct C<'a> {
     lanes: usize,
     /// The types of accumulators.
     types: BTreeMap<String, Type>,
-    /// Texts of vectors whose lanes are all one f32, and of the kernel's variables those that are such.
+    /// Texts of vectors whose lanes are all one f32, and of the kernel's variables those that are
+    /// such.
     of_one: [BTreeSet<String>; 2],
     /// What the kernels need of the body.
     pub(super) needs: Needs,
-    /// The instruction set that runs in the same body and fuses them, where the body's own does not.
+    /// The instruction set that runs in the same body and fuses them, where the body's own does
+    /// not.
     pub(super) fused_by: Option<&'static Isa>,
-    /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where calls are cheap.
+    /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where
+    /// calls are cheap.
     pub(super) outlines: bool,
     /// Whether a multiply-add is rounded once.
     pub(super) fuses: bool,
@@ -91,7 +95,8 @@ pub(super) struct C<'a> {
     pub(super) is_alone: bool,
     /// Whether compilers are kept from working out addresses of their own.
     pub(super) rows: bool,
-    /// Of the loops around the current statement: which of the kernel's each is; and how many it has so far.
+    /// Of the loops around the current statement: which of the kernel's each is; and how many it
+    /// has so far.
     within: (Vec<usize>, usize),
     /// The loop of the kernel to which each function is copied.
     copied_to: BTreeMap<(String, usize), usize>,
@@ -99,7 +104,8 @@ pub(super) struct C<'a> {
     kernel: String,
     /// The parameters of the function that is being written.
     params: Vec<String>,
-    /// Whether other bodies of the file may have the same text: every value of several lanes then has a type of the body's own.
+    /// Whether other bodies of the file may have the same text: every value of several lanes then
+    /// has a type of the body's own.
     pub(super) shares: bool,
     /// The kernels and functions that are written.
     pub(super) pieces: Vec<Piece>,
@@ -171,7 +177,8 @@ impl<'a> C<'a> {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
-    /// The attribute of a function, followed by a space. A text that is shared has a macro in its place.
+    /// The attribute of a function, followed by a space. A text that is shared has a macro in its
+    /// place.
     pub(super) fn attribute(&self) -> String {
         if self.shares { once::target(self.prefix) + " " } else { spaced(self.prefix, self.isa) }
     }
@@ -214,7 +221,8 @@ impl<'a> C<'a> {
         }
     }
 
-    /// The type with the lanes that it has in this body: functions are written for one lane and spelled for several.
+    /// The type with the lanes that it has in this body: functions are written for one lane and
+    /// spelled for several.
     fn widened(&self, ty: Type, context: Context) -> Type {
         match context {
             Context::Kernel => ty,
@@ -228,8 +236,8 @@ impl<'a> C<'a> {
         function.name(self.prefix)
     }
 
-    /// Software floats: integer code for the addition and subtraction of the large constant that rounds
-    /// a number.
+    /// Software floats: integer code for the addition and subtraction of the large constant that
+    /// rounds a number.
     fn by_integers(&mut self, operation: LaneOp, lanes: usize, args: &[Text]) -> Option<Text> {
         let function = match operation {
             LaneOp::Add => "add_large",
@@ -267,7 +275,8 @@ impl<'a> C<'a> {
         Some(self.name("sums", lanes))
     }
 
-    /// The name under which a function is called here, and whether another one than where it is copied.
+    /// The name under which a function is called here, and whether another one than where it is
+    /// copied.
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
         let here = self.within.0.last().copied().unwrap_or(0);
@@ -372,8 +381,9 @@ impl Dialect for C<'_> {
         };
         let params: Vec<_> = params.iter().map(param).collect();
         let (prefix, isa) = (self.prefix, self.isa);
-        // inlined, a kernel shares the registers with its caller, and gcc spills sums in every iteration where they are many
-        // (gcc 12.2, Cortex-M4F: 0.63 of the instructions for an LSTM of 64 units, 0.73 for two GRUs)
+        // inlined, a kernel shares the registers with its caller, and gcc spills sums in every
+        // iteration where they are many (gcc 12.2, Cortex-M4F: 0.63 of the instructions for an LSTM
+        // of 64 units, 0.73 for two GRUs)
         let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
         let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll;

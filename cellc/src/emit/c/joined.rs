@@ -1,5 +1,5 @@
-//! Values of several registers: structs of two values side by side. One macro of the file declares such a type and all operations on it, which do to
-//! both parts what the operation does to one.
+//! Values of several registers: structs of two values side by side. One macro of the file declares
+//! such a type and all operations on it, which do to both parts what the operation does to one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -85,7 +85,8 @@ pub(super) fn spelled(prefix: &str, scalar: Scalar, ty: &str, paste: &str) -> St
 /// The longest line of a macro, without what ends it.
 const COLUMNS: usize = 108;
 
-/// A list in parentheses behind a word, with as many of its elements in a line as there is room for.
+/// A list in parentheses behind a word, with as many of its elements in a line as there is room
+/// for.
 pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) -> String {
     let mut lines = vec![format!("{indent}{word}(")];
     for (at, element) in elements.iter().enumerate() {
@@ -123,13 +124,15 @@ impl Joined {
         self.registers.iter().filter(|(name, _)| !self.operations.contains_key(*name))
     }
 
-    /// The operations that are spelled for registers: activations are functions of their own, and rows are added by other operations.
+    /// The operations that are spelled for registers: activations are functions of their own, and
+    /// rows are added by other operations.
     fn of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
         let is_other = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Row { .. });
         self.operations.iter().filter(move |(_, operation)| !is_other(operation))
     }
 
-    /// The macros that declare operations by the expressions for them, and a type of two values side by side; nothing if the file has no such types.
+    /// The macros that declare operations by the expressions for them, and a type of two values
+    /// side by side; nothing if the file has no such types.
     pub(super) fn declaration(&self, prefix: &str) -> String {
         if self.operations.is_empty() {
             return String::new();
@@ -227,7 +230,8 @@ pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
     }
 }
 
-/// A function of the file's macros that adds a row of weights, those of each sum apart from those of the one before.
+/// A function of the file's macros that adds a row of weights, those of each sum apart from those
+/// of the one before.
 fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String> {
     let ty = spelled(prefix, Scalar::F32, "T", "##");
     let apart = (count > 1).then(|| "size_t apart".to_owned());

@@ -1,4 +1,5 @@
-//! The bodies: for each instruction set its activations, its kernels and the function that runs them in order.
+//! The bodies: for each instruction set its activations, its kernels and the function that runs
+//! them in order.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,7 +25,8 @@ use crate::options::Language;
 const TAKEN: &[&str] =
     &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
 
-/// The bodies of all instruction sets, and the macros for their types; collects what they need declared. With them the texts that bodies share, if they do.
+/// The bodies of all instruction sets, and the macros for their types; collects what they need
+/// declared. With them the texts that bodies share, if they do.
 pub(super) fn bodies(file: &CFile<'_>, shares: bool, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Once) {
     let mut joined = Joined::default();
     let mut all: Vec<_> = file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
@@ -180,7 +182,8 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     all
 }
 
-/// The calls of a step, each the word of a list; before it, how a pool calls those kernels that may run at the same time.
+/// The calls of a step, each the word of a list; before it, how a pool calls those kernels that may
+/// run at the same time.
 fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
     let mut calls = Vec::new();

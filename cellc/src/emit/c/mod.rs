@@ -1,8 +1,9 @@
-//! C11 and its header: GNU vector types in named locals, an architecture's own intrinsics where lanes need more than operators.
+//! C11 and its header: GNU vector types in named locals, an architecture's own intrinsics where
+//! lanes need more than operators.
 //!
-//! What must be fused is written as the intrinsic, what must stay split is kept so by a pragma, so that the
-//! bits do not depend on the compiler's flags. Nothing is called but what compilers call themselves. A file for a target without extensions
-//! is C11 alone.
+//! What must be fused is written as the intrinsic, what must stay split is kept so by a pragma, so
+//! that the bits do not depend on the compiler's flags. Nothing is called but what compilers call
+//! themselves. A file for a target without extensions is C11 alone.
 
 mod across;
 mod api;
@@ -106,7 +107,8 @@ impl CFile<'_> {
         self.header_and_hash().0
     }
 
-    /// The header file, and the number in it by which the source knows that the two belong together.
+    /// The header file, and the number in it by which the source knows that the two belong
+    /// together.
     fn header_and_hash(&self) -> (String, String) {
         let mut out = String::new();
         api::header(&mut out, self);
@@ -270,7 +272,8 @@ fn block_comment(out: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A line as it may stand in a block comment: printable ASCII, no comment sign, no trigraph, no backslash at its end.
+/// A line as it may stand in a block comment: printable ASCII, no comment sign, no trigraph, no
+/// backslash at its end.
 fn printable(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {

@@ -1,5 +1,6 @@
-//! Kernels and activations that have one text on several instruction sets: the file includes itself for each of them, with macros for the
-//! types of vectors, the attribute, and the counts that differ.
+//! Kernels and activations that have one text on several instruction sets: the file includes itself
+//! for each of them, with macros for the types of vectors, the attribute, and the counts that
+//! differ.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -102,7 +103,8 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
     }
 }
 
-/// How macros for types and counts are called, and their values: of each in the order of the instances.
+/// How macros for types and counts are called, and their values: of each in the order of the
+/// instances.
 #[derive(Default)]
 struct Parameters {
     lanes: Vec<Vec<usize>>,
@@ -248,7 +250,8 @@ impl Once {
         self.kernels.is_empty() && self.functions.is_empty()
     }
 
-    /// The functions of an instruction set: those of its own, and what includes the file for those that are shared.
+    /// The functions of an instruction set: those of its own, and what includes the file for those
+    /// that are shared.
     pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
         let is_own = |piece: &&Piece| piece.lanes < 2 || !self.functions.iter().any(|(name, _)| *name == piece.name);
         let mut out = self.own(isa, own.iter().filter(is_own));

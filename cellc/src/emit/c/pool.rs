@@ -1,4 +1,5 @@
-//! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for those who have none.
+//! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for
+//! those who have none.
 
 use super::CFile;
 use crate::arch::C_PAUSE;

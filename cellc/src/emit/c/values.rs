@@ -122,7 +122,8 @@ impl C<'_> {
         self.line(&format!("{}({}, {places});", loads.name(self.prefix), plus(&from.name, offset)));
     }
 
-    /// Adds a row of weights by a function: one of the file's macro, or one of the body where the weights are loaded at once.
+    /// Adds a row of weights by a function: one of the file's macro, or one of the body where the
+    /// weights are loaded at once.
     pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> bool {
         let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
@@ -190,7 +191,8 @@ impl C<'_> {
         std::mem::replace(&mut self.out, out)
     }
 
-    /// Declares the types of this body, and what the file's macro takes for granted of their parts: those of one register, and those of several.
+    /// Declares the types of this body, and what the file's macro takes for granted of their parts:
+    /// those of one register, and those of several.
     pub(super) fn joined_types(&mut self, file: &Joined) -> [String; 2] {
         // spelled by what the instruction set has
         let shares = std::mem::replace(&mut self.shares, false);

@@ -37,7 +37,8 @@ impl VectorFunction {
     /// Every number of lanes.
     pub(super) const ALL_LANES: [usize; 5] = [1, 2, 4, 8, 16];
 
-    /// What has a text of that name, on so many lanes of an instruction set: where the text is of lanes, and of one instruction set.
+    /// What has a text of that name, on so many lanes of an instruction set: where the text is of
+    /// lanes, and of one instruction set.
     pub(super) fn new(name: &str, lanes: usize, isa: Option<&'static Isa>) -> Self {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
@@ -258,7 +259,8 @@ impl VectorFunction {
     }
 }
 
-/// A text whose short statements that follow each other, of one kind, stand in one line where there is room.
+/// A text whose short statements that follow each other, of one kind, stand in one line where there
+/// is room.
 fn abreast(text: &str) -> String {
     let kind = |line: &str| match line.split_once(|c: char| c.is_ascii_digit()) {
         Some((start, _)) if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') => {
@@ -341,7 +343,8 @@ pub(super) fn is_small(value: &str, extensions: bool) -> String {
 /// Floats from which on gcc copies by `rep movsq` on x86-64.
 const LONG_COPY: usize = 64;
 
-/// True if a function copies so many floats: where the compiler has no `memcpy` of its own, or makes the wrong use of it.
+/// True if a function copies so many floats: where the compiler has no `memcpy` of its own, or
+/// makes the wrong use of it.
 pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
     !extensions || len >= LONG_COPY
 }

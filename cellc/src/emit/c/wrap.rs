@@ -3,7 +3,8 @@
 /// The longest line.
 pub(super) const COLUMNS: usize = 118;
 
-/// A text with its long statements over several lines; comments and what the preprocessor reads stay as they are.
+/// A text with its long statements over several lines; comments and what the preprocessor reads
+/// stay as they are.
 pub(super) fn lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut continues = false;
@@ -19,7 +20,8 @@ pub(super) fn lines(text: &str) -> String {
     out
 }
 
-/// Appends a statement, over several lines where it is long: the longest argument list has lines of its own: one, or else one for each argument.
+/// Appends a statement, over several lines where it is long: the longest argument list has lines of
+/// its own: one, or else one for each argument.
 fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {

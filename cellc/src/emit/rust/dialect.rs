@@ -50,11 +50,13 @@ pub(super) struct Rust {
     pub(super) long: BTreeSet<String>,
 }
 
-/// Operations of a function up to which LLVM takes its body to where it is called. That cannot be asked for together with
-/// features of an instruction set, so lanes are handed to a closure, which may be; a call would spill every register.
+/// Operations of a function up to which LLVM takes its body to where it is called. That cannot be
+/// asked for together with features of an instruction set, so lanes are handed to a closure, which
+/// may be; a call would spill every register.
 pub(super) const INLINED: usize = 45;
 
-/// Calls of functions in a module beyond which none is handed to a closure: rustc compiles every closure for itself.
+/// Calls of functions in a module beyond which none is handed to a closure: rustc compiles every
+/// closure for itself.
 pub(super) const MOST_CLOSURES: usize = 512;
 
 impl Rust {
@@ -176,7 +178,8 @@ impl Rust {
         }
     }
 
-    /// Records an operation without a form for plain numbers: the module is spelled again, with vectors.
+    /// Records an operation without a form for plain numbers: the module is spelled again, with
+    /// vectors.
     fn beyond_numbers(&mut self) -> Text {
         self.values = Values::BeyondNumbers;
         Text::atom("0.0")
@@ -572,26 +575,27 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{name}();");
     }
 
-    /// Hides the accumulators from LLVM after a loop. Otherwise LLVM may split them into scalars and rebuild the vectors
-    /// in every iteration (an RNN of 48 units on AVX2: 4 times the time).
+    /// Hides the accumulators from LLVM after a loop. Otherwise LLVM may split them into scalars
+    /// and rebuild the vectors in every iteration (an RNN of 48 units on AVX2: 4 times the time).
     fn after_sums(&mut self, chain: &str) {
         let _ = writeln!(self.out, "{chain} = core::hint::black_box({chain});");
     }
 
-    /// LLVM would keep the vectors that are loaded instead, and load their weights across lines of the cache in every turn of a loop of sums (an LSTM of 40 units:
-    /// 1.25 times as long); or take each element out of a vector, by two shuffles for each of its uses.
+    /// LLVM would keep the vectors that are loaded instead, and load their weights across lines of
+    /// the cache in every turn of a loop of sums (an LSTM of 40 units: 1.25 times as long); or take
+    /// each element out of a vector, by two shuffles for each of its uses.
     fn read_otherwise(&mut self, of: &Block) {
         let _ = writeln!(self.out, "core::hint::black_box(&mut *{});", of.name);
     }
 
-    /// LLVM would drop the lanes that are stored again, and take the vectors of the sums apart in every turn of their loop (a convolution to 2 channels: twice
-    /// as many instructions).
+    /// LLVM would drop the lanes that are stored again, and take the vectors of the sums apart in
+    /// every turn of their loop (a convolution to 2 channels: twice as many instructions).
     fn stored_again(&mut self, to: &Block) {
         self.read_otherwise(to);
     }
 
-    /// LLVM puts off what was computed until the vectors that follow are too, and spills registers meanwhile (a GRU of 24 units:
-    /// 3 % more instructions).
+    /// LLVM puts off what was computed until the vectors that follow are too, and spills registers
+    /// meanwhile (a GRU of 24 units: 3 % more instructions).
     fn after_flush(&mut self) {
         self.only_vectors();
     }

@@ -1,5 +1,6 @@
-//! Kernels that have one text on several instruction sets: functions that are generic over the types of vectors, the columns of a pass, and how many rows
-//! stand one after the other in the code.
+//! Kernels that have one text on several instruction sets: functions that are generic over the
+//! types of vectors, the columns of a pass, and how many rows stand one after the other in the
+//! code.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -95,7 +96,8 @@ pub(super) struct Generic<'a> {
 }
 
 impl<'a> Generic<'a> {
-    /// Those of the modules of a file, which have these kernels. `own` are functions that differ from module to module.
+    /// Those of the modules of a file, which have these kernels. `own` are functions that differ
+    /// from module to module.
     pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
         let is_bound = |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name));
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
@@ -149,7 +151,8 @@ impl<'a> Generic<'a> {
     }
 }
 
-/// Of kernels with one name in several modules those that differ in types and counts alone, as generic kernels.
+/// Of kernels with one name in several modules those that differ in types and counts alone, as
+/// generic kernels.
 fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     let text = |kernel: &KernelText| {
         let list: String = kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();

@@ -27,7 +27,8 @@ const MODULE: [&str; 9] = ["run", "part", "blob", "pairs", "state", "left", "lef
 /// How many loops a copy may have: more than any has.
 const DEEPEST: usize = 24;
 
-/// A module of kernels, without the types of its vectors: what these have to do depends on all modules of the file.
+/// A module of kernels, without the types of its vectors: what these have to do depends on all
+/// modules of the file.
 pub(super) struct Module {
     /// Attributes and name.
     head: String,
@@ -73,7 +74,8 @@ impl Left<'_> {
     }
 }
 
-/// Modules, after the traits, macros and functions that they share; `outside` is what the file uses of these outside of its modules.
+/// Modules, after the traits, macros and functions that they share; `outside` is what the file uses
+/// of these outside of its modules.
 pub(super) fn modules(
     modules: &[Module],
     arch: &Arch,
@@ -305,8 +307,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// The function of a module that calls its kernels in order; where there are many, through functions that call some of them each,
-    /// as rustc takes more than linear time for a long one.
+    /// The function of a module that calls its kernels in order; where there are many, through
+    /// functions that call some of them each, as rustc takes more than linear time for a long one.
     fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str, vectors: &mut Used) -> String {
         let calls = shared.calls(body);
         let signature = self.signature(body, shared, &calls, true);
@@ -326,8 +328,8 @@ impl RustFile<'_> {
         format!("{out}{order}}}\n{parts}")
     }
 
-    /// The parameters of a function that calls kernels, and the arguments of the same names: all that the module is given, or what
-    /// those kernels use.
+    /// The parameters of a function that calls kernels, and the arguments of the same names: all
+    /// that the module is given, or what those kernels use.
     fn signature(&self, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], all: bool) -> (String, String) {
         let uses = Uses::of(body, calls);
         let (mut params, mut args) = (String::new(), String::new());

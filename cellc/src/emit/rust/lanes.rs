@@ -1,9 +1,11 @@
-//! Functions that generated modules bring along where they use them: copies, lengths, results of other types, packing at run time.
+//! Functions that generated modules bring along where they use them: copies, lengths, results of
+//! other types, packing at run time.
 //!
-//! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled their loops over lanes, and its loop passes
-//! then take longer than all else together in a kernel with hundreds of such loops. For loops over lanes they have `pairs` in the place of the
-//! standard library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and a helper then does not know how
-//! often its loop runs.
+//! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled
+//! their loops over lanes, and its loop passes then take longer than all else together in a kernel
+//! with hundreds of such loops. For loops over lanes they have `pairs` in the place of the standard
+//! library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and
+//! a helper then does not know how often its loop runs.
 
 use std::collections::BTreeSet;
 

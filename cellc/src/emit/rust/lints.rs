@@ -1,4 +1,5 @@
-//! The lints that generated code silences, and why: it is compiled under whatever lints its user has turned on.
+//! The lints that generated code silences, and why: it is compiled under whatever lints its user
+//! has turned on.
 
 /// The module's user need not call every item.
 pub(super) const UNUSED: &str = "#[allow(dead_code, reason = \"a user need not call every item\")]";

@@ -1,7 +1,8 @@
 //! Rust: no_std, editions 2015 to 2024, without a bounds check that could fail.
 //!
-//! Vectors are registers of `core::arch`, or arrays of lanes where the machine has none ([`vectors`]). Memory is walked by `as_chunks` and
-//! `zip`, whose lengths are constants, so nothing can panic.
+//! Vectors are registers of `core::arch`, or arrays of lanes where the machine has none
+//! ([`vectors`]). Memory is walked by `as_chunks` and `zip`, whose lengths are constants, so
+//! nothing can panic.
 
 mod dialect;
 mod generic;
@@ -65,12 +66,14 @@ impl RustFile<'_> {
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
-    /// Whether the one body of the file computes in numbers of Rust, if it has no operation beyond these.
+    /// Whether the one body of the file computes in numbers of Rust, if it has no operation beyond
+    /// these.
     fn is_of_numbers(&self) -> bool {
         matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust_mul_add.is_empty())
     }
 
-    /// Whether the weights stand in the file as decimal numbers: those of a network that fills no vector.
+    /// Whether the weights stand in the file as decimal numbers: those of a network that fills no
+    /// vector.
     fn has_decimal_weights(&self) -> bool {
         let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
         let are_few = self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS && self.options.weights_as != WeightsAs::File;

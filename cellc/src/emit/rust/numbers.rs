@@ -1,4 +1,5 @@
-//! Operations on single numbers, as a file spells them whose one body has no vectors: `f32` and `u32` with the operators of Rust.
+//! Operations on single numbers, as a file spells them whose one body has no vectors: `f32` and
+//! `u32` with the operators of Rust.
 
 use super::vectors::Used;
 use crate::emit::traversal::{Text, TextKind};

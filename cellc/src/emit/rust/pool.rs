@@ -1,4 +1,5 @@
-//! Where the halves of a cell run: a trait for the caller's own pool, and a pair of threads for those who have none.
+//! Where the halves of a cell run: a trait for the caller's own pool, and a pair of threads for
+//! those who have none.
 
 use super::lints::{UNUSED, UNUSED_IMPORT};
 use crate::emit::text::filled;

@@ -57,7 +57,8 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     ]]
 }
 
-/// What stands before the loop over steps, in it, and behind it: a step copies its states to the struct.
+/// What stands before the loop over steps, in it, and behind it: a step copies its states to the
+/// struct.
 fn copied(signature: &Signature<'_>) -> (String, String, String) {
     let (mut before, mut after) = ("", String::new());
     let args = signature.spelled(|argument| match argument {

@@ -140,7 +140,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// How a function with fields for arguments names a function of the file: an argument of that name would hide it, and hides no path.
+    /// How a function with fields for arguments names a function of the file: an argument of that
+    /// name would hide it, and hides no path.
     fn path(&self, name: &str) -> String {
         if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
     }
@@ -215,7 +216,8 @@ impl RustFile<'_> {
         self.step_call("self.isa, ", &args)
     }
 
-    /// Calls what a step of the struct does, `isa` before the other arguments where there are several instruction sets.
+    /// Calls what a step of the struct does, `isa` before the other arguments where there are
+    /// several instruction sets.
     fn step_call(&self, isa: &str, args: &str) -> String {
         let function = &self.interface.function;
         let (called, isa) = match (self.advances(), self.interface.has_isas()) {

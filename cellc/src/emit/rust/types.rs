@@ -39,7 +39,8 @@ pub(super) fn cfg(isa: &Isa) -> String {
     isa.condition().map(|condition| format!("#[cfg({})]", condition.rust)).unwrap_or_default()
 }
 
-/// What functions are compiled with in the body of an instruction set, and for the one that runs in it besides.
+/// What functions are compiled with in the body of an instruction set, and for the one that runs in
+/// it besides.
 pub(super) fn attribute(isa: &Isa, fused_by: Option<&Isa>) -> String {
     match (isa.rust_features, fused_by.and_then(|other| Some((other.rust_features, other.condition()?)))) {
         (_, Some((features, condition))) if !features.is_empty() => {

@@ -1,5 +1,5 @@
-//! Loops that are unrolled by several turns. No attribute asks rustc for that, but it unrolls loops of few turns. So several of those make one turn of a longer
-//! loop.
+//! Loops that are unrolled by several turns. No attribute asks rustc for that, but it unrolls loops
+//! of few turns. So several of those make one turn of a longer loop.
 
 use crate::arch::TURNS;
 use crate::kernel::{Body, Expr, Kernel, LaneOp, Place, Stmt, Walk, WindowId};
@@ -103,8 +103,8 @@ impl Unrolling {
     }
 }
 
-/// Whether LLVM would make two instructions of each that multiplies pairs of 16 bits and adds them up, as it does in long code (a GRU 96 -> 160 with AVX-512
-/// takes 1.3 times as long).
+/// Whether LLVM would make two instructions of each that multiplies pairs of 16 bits and adds them
+/// up, as it does in long code (a GRU 96 -> 160 with AVX-512 takes 1.3 times as long).
 fn is_taken_apart(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
 }

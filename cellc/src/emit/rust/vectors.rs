@@ -1,7 +1,9 @@
-//! The vector types of generated modules: registers of `core::arch` where the machine has them, else arrays of lanes.
+//! The vector types of generated modules: registers of `core::arch` where the machine has them,
+//! else arrays of lanes.
 //!
-//! A trait names the operations that kernels and activations use. A macro implements the trait for a type, from one expression for each operation:
-//! a [`RustVector`] has those of a register; arrays and single numbers compute lane by lane. Text that no kernel of the file uses is not printed.
+//! A trait names the operations that kernels and activations use. A macro implements the trait for
+//! a type, from one expression for each operation: a [`RustVector`] has those of a register; arrays
+//! and single numbers compute lane by lane. Text that no kernel of the file uses is not printed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,7 +13,8 @@ use crate::emit::text::{FORMATTED, filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
-/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines out.
+/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines
+/// out.
 macro_rules! allowed {
     ($lint:literal) => {
         concat!("#[allow(", $lint, ", reason = \"a compiler for another machine takes bodies that do not use it\")]\n")
@@ -148,7 +151,8 @@ impl Used {
     }
 }
 
-/// How kernels call methods of the bits of vectors; the bits of one lane are numbers, which have operators.
+/// How kernels call methods of the bits of vectors; the bits of one lane are numbers, which have
+/// operators.
 const OF_BITS: [&str; 6] = [".shift_left(", ".shift_right(", ".and(", ".or(", ".xor(", "::Bits::all("];
 
 /// Which trait an operation belongs to.
@@ -186,8 +190,9 @@ enum Kind {
     Number,
 }
 
-/// How types are written: by macros of the file, or as those would expand, where a macro of the user's crate hands the text on. In a crate that
-/// forbids `unsafe` code, what another crate's macro expands to may hold it, but no macro of the crate itself.
+/// How types are written: by macros of the file, or as those would expand, where a macro of the
+/// user's crate hands the text on. In a crate that forbids `unsafe` code, what another crate's
+/// macro expands to may hold it, but no macro of the crate itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::emit) enum Form {
     Macros,
@@ -564,8 +569,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     parts(SHARED).map(|(name, _)| name)
 }
 
-/// Functions that modules call besides, each behind the functions that it calls itself. Some have [`ALLOWED`]: a machine with registers
-/// compiles no array, and then nothing calls the functions that arrays alone call.
+/// Functions that modules call besides, each behind the functions that it calls itself. Some have
+/// [`ALLOWED`]: a machine with registers compiles no array, and then nothing calls the functions
+/// that arrays alone call.
 const SHARED: &str = include_str!("text/vectors.rs");
 
 /// The operations that a register has an expression for.
@@ -632,7 +638,8 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
     format!("        {MAYBE_SAFE}\n        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
 }
 
-/// The types and implementations that a macro makes, but for dot products, with the parameters of the macro.
+/// The types and implementations that a macro makes, but for dot products, with the parameters of
+/// the macro.
 fn body(used: &Used, kind: Kind) -> String {
     let methods = |of| used.operations(of).map(|operation| operation.of(kind)).collect::<String>();
     let has_bits = used.has_bits();
@@ -720,7 +727,8 @@ fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)
     out
 }
 
-/// The parts of a vector that no single type of an instruction set holds, whose widest vectors have `widest` lanes.
+/// The parts of a vector that no single type of an instruction set holds, whose widest vectors have
+/// `widest` lanes.
 pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     if lanes <= widest && lanes.is_power_of_two() {
         return None;
@@ -951,7 +959,8 @@ impl Types<'_> {
         }
     }
 
-    /// An array of lanes, or one number, where no register is: in the baseline of a file whose machines may fuse, both ways.
+    /// An array of lanes, or one number, where no register is: in the baseline of a file whose
+    /// machines may fuse, both ways.
     fn of_lanes(&self, lanes: usize, registers: &[&str]) -> String {
         let (isa, none) = (self.isa, none_of_conditions(registers));
         let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {

@@ -1,7 +1,9 @@
-//! Models of guitar amplifiers as their users hold them: Neural Amp Modeler's `.nam`, and the JSON of RTNeural and AIDA-X.
+//! Models of guitar amplifiers as their users hold them: Neural Amp Modeler's `.nam`, and the JSON
+//! of RTNeural and AIDA-X.
 //!
-//! One sample a call: x `[1, inputs]` in, out `[1, outputs]` out; the states are variables. Numbers are read as the nearest f64 and rounded to the
-//! nearest f32, as the programs do that these files are for.
+//! One sample a call: x `[1, inputs]` in, out `[1, outputs]` out; the states are variables. Numbers
+//! are read as the nearest f64 and rounded to the nearest f32, as the programs do that these files
+//! are for.
 
 mod json;
 mod nam;
@@ -54,7 +56,8 @@ pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics>
     Ok((model, warnings))
 }
 
-/// Reads PyTorch's weights as JSON: an object of a `state_dict`'s tensors by name, each as lists of numbers.
+/// Reads PyTorch's weights as JSON: an object of a `state_dict`'s tensors by name, each as lists of
+/// numbers.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
@@ -125,7 +128,8 @@ fn about(key: &str, value: &Json) -> LedgerEntry {
     LedgerEntry { attribute: key.to_owned(), given, taken: "about the model, not computed with".to_owned(), origin }
 }
 
-/// All of its keys are about the model; the `listed` ones, which a host adjusts rate and levels by, are entries of their own.
+/// All of its keys are about the model; the `listed` ones, which a host adjusts rate and levels by,
+/// are entries of their own.
 fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     let whole = about("metadata", &metadata);
     let Some(mut metadata) = Object::of(metadata) else { return vec![whole] };
@@ -141,7 +145,8 @@ fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     entries
 }
 
-/// What is left of an object: keys that are known to be about the model are listed, others are warned about.
+/// What is left of an object: keys that are known to be about the model are listed, others are
+/// warned about.
 fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
     let (mut room, mut left_out) = (LONGEST, 0);
     for (key, value) in object.rest() {

@@ -1,4 +1,5 @@
-//! `.nam`, the files of Neural Amp Modeler: its LSTM, its Linear, and containers of several sizes of these.
+//! `.nam`, the files of Neural Amp Modeler: its LSTM, its Linear, and containers of several sizes
+//! of these.
 
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
@@ -73,8 +74,8 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     weights.iter().enumerate().map(number).collect()
 }
 
-/// Models of several sizes, in ascending order of the largest value of a control for which each is meant. The last one is
-/// for the value 1, and the one that NAM begins with: it is read.
+/// Models of several sizes, in ascending order of the largest value of a control for which each is
+/// meant. The last one is for the value 1, and the one that NAM begins with: it is read.
 fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<Found, Diagnostics> {
     const PLACE: &str = "\"config\", \"submodels\"";
     if file.take("weights").is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
@@ -133,7 +134,8 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
     Ok(found)
 }
 
-/// An impulse response: the sum of the last samples, each with a weight, the newest first, and a bias.
+/// An impulse response: the sum of the last samples, each with a weight, the newest first, and a
+/// bias.
 fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> {
     const PLACE: &str = "\"config\"";
     let mut config = Object::of(config).ok_or_else(|| refusal(PLACE, "the configuration is no object"))?;
@@ -199,7 +201,8 @@ impl Sizes {
         if layer == 0 { self.input_size } else { self.hidden_size }
     }
 
-    /// How many weights there have to be: of each layer rows of `[4H, in + H]`, biases, h and c at first; then the head and its bias.
+    /// How many weights there have to be: of each layer rows of `[4H, in + H]`, biases, h and c at
+    /// first; then the head and its bias.
     fn weights(&self) -> u64 {
         let [inputs, hidden, layers] = [self.input_size, self.hidden_size, self.num_layers].map(|size| size as u64);
         let layer = |inputs: u64| 4 * hidden * (inputs + hidden) + 4 * hidden + 2 * hidden;

@@ -13,7 +13,8 @@ use crate::model::{Activation, LedgerEntry, Tensor, counted, shape_text};
 /// What diagnostics call the layers.
 const DECLARED_BY: &str = "RTNeural's layer";
 
-/// Keys that are about the model: what trainers and plug-ins write. `input_batch` and `output_batch` are a test of the trainer's.
+/// Keys that are about the model: what trainers and plug-ins write. `input_batch` and
+/// `output_batch` are a test of the trainer's.
 const ABOUT: [&str; 16] = [
     "author",
     "based",

@@ -128,7 +128,8 @@ impl Declaration {
         }
     }
 
-    /// Whether a model file holds one cell of the macro's kind, and agrees with every key that is given.
+    /// Whether a model file holds one cell of the macro's kind, and agrees with every key that is
+    /// given.
     pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let Some(file) = self.model_file() else { return problems };
@@ -242,5 +243,6 @@ pub(super) fn is_tensor_file(file: &str) -> bool {
     std::path::Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
 }
 
-/// A macro's output passes through the compiler's memory several times over; a build script's does not.
+/// A macro's output passes through the compiler's memory several times over; a build script's does
+/// not.
 pub(crate) const MOST_BAKED: usize = 8 << 20;

@@ -1,4 +1,5 @@
-//! The form of a declaration: attributes, visibility, a name, and keys that have not been looked at.
+//! The form of a declaration: attributes, visibility, a name, and keys that have not been looked
+//! at.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;

@@ -1,5 +1,5 @@
-//! The macros' way in: the tokens `pub Name<key = value, ...>` become a `Declaration`, in which every
-//! value remembers its tokens, so that whatever is wrong with it is reported there.
+//! The macros' way in: the tokens `pub Name<key = value, ...>` become a `Declaration`, in which
+//! every value remembers its tokens, so that whatever is wrong with it is reported there.
 
 mod checks;
 mod form;
@@ -29,7 +29,8 @@ pub(crate) struct Declaration {
     pub(crate) name: Ident,
     /// What is declared, and the files that say more of it.
     pub(crate) keys: Keys,
-    /// Whether enough is known to read the model file: without its batch size, say, what follows would be noise.
+    /// Whether enough is known to read the model file: without its batch size, say, what follows
+    /// would be noise.
     pub(crate) readable: bool,
     /// What was chosen about the code.
     pub(crate) options: Options,
@@ -192,7 +193,8 @@ impl Declaration {
         Some(keys)
     }
 
-    /// What is declared, weights apart; none where it names a model file, or lacks a size that no file of tensors has told.
+    /// What is declared, weights apart; none where it names a model file, or lacks a size that no
+    /// file of tensors has told.
     pub(crate) fn declared(&self, sizes: Option<(usize, usize)>) -> Option<Declared> {
         let name = Spanned { value: self.name.unraw().to_string(), origin: NAME };
         let size = |key: Key, told: Option<usize>| {

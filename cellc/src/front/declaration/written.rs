@@ -1,5 +1,6 @@
-//! The values of keys, as far as they are values of any key: literals, words, calls and lists. syn parses them as expressions, but what it has for
-//! expressions is three quarters of the time that syn takes in the first build of everyone who uses a macro.
+//! The values of keys, as far as they are values of any key: literals, words, calls and lists. syn
+//! parses them as expressions, but what it has for expressions is three quarters of the time that
+//! syn takes in the first build of everyone who uses a macro.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -55,7 +56,8 @@ impl ValueTokens {
         }
     }
 
-    /// Whether it is the path of a constant, or of something else that a macro cannot see: `SIZE`, `sizes::hidden`.
+    /// Whether it is the path of a constant, or of something else that a macro cannot see: `SIZE`,
+    /// `sizes::hidden`.
     pub(super) fn is_path(&self) -> bool {
         let is_colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
         let constant = |word: &Ident| word.to_string().contains(char::is_uppercase);

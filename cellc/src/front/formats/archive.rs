@@ -27,8 +27,8 @@ pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Stri
     Ok(entries.map(|entries| entries.into_iter().map(|entry| entry.name).collect()))
 }
 
-/// The bytes of the first file whose name ends in `name`; `None` if there is none, or it is compressed
-/// or too large.
+/// The bytes of the first file whose name ends in `name`; `None` if there is none, or it is
+/// compressed or too large.
 pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Option<Vec<u8>>> {
     let entries = entries(file)?.unwrap_or_default();
     let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else { return Ok(None) };

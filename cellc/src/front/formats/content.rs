@@ -1,4 +1,5 @@
-//! What a file is, by what it holds: its first bytes, the directory of a zip archive, the outermost fields of a protobuf message.
+//! What a file is, by what it holds: its first bytes, the directory of a zip archive, the outermost
+//! fields of a protobuf message.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -202,7 +203,8 @@ impl Content {
         let all = || fields.bytes.iter().chain(numbers()).chain(&fields.others);
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
-            // fields of newer definitions are legal: with them, the operator sets have to be there too
+            // fields of newer definitions are legal: with them, the operator sets have to be there
+            // too
             Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => {
                 Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
             }

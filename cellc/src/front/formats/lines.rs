@@ -74,10 +74,11 @@ impl<'a> Named<'a> {
         format!("cellc {} {}", in_shell(file), to_output(&self.model, stem))
     }
 
-    /// A text with names of this file in place of these words: `$PATH` and `$PY` the file for a shell and for
-    /// Python, `$NAME` without its folder, `$AS_PB` and `$AS_TFLITE` with this ending; `$FOLDER` the folder of a
-    /// model that is one; `$XML`, `$XML_PY`, `$ONNX` and `$ONNX_PY` the file that a conversion makes; `$OUT` and
-    /// `$MODEL_OUT` what a command compiles to; `$EXPORT` PyTorch's export.
+    /// A text with names of this file in place of these words: `$PATH` and `$PY` the file for a
+    /// shell and for Python, `$NAME` without its folder, `$AS_PB` and `$AS_TFLITE` with this
+    /// ending; `$FOLDER` the folder of a model that is one; `$XML`, `$XML_PY`, `$ONNX` and
+    /// `$ONNX_PY` the file that a conversion makes; `$OUT` and `$MODEL_OUT` what a command compiles
+    /// to; `$EXPORT` PyTorch's export.
     pub(super) fn filled(&self, text: &str) -> String {
         let made = |ending: &str| format!("{}.{ending}", self.stem);
         let with_ending = |ending: &str| in_shell(&self.path.with_extension(ending).to_string_lossy());
@@ -107,7 +108,8 @@ impl<'a> Named<'a> {
         filled
     }
 
-    /// Advice with the names of this file in it. A file that has its right name already is not renamed.
+    /// Advice with the names of this file in it. A file that has its right name already is not
+    /// renamed.
     pub(super) fn advice(&self, is: &str, help: &str, lines: &[&str]) -> Advice {
         let has = |ending: &str| self.path.extension() == Some(OsStr::new(ending));
         let is_needed = |line: &&&str| match line.strip_prefix("mv $PATH $AS_") {

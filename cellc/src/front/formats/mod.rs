@@ -1,9 +1,11 @@
-//! Files of every format: which one a file is of, who reads it, and what is said of those that nobody reads.
+//! Files of every format: which one a file is of, who reads it, and what is said of those that
+//! nobody reads.
 //!
-//! A file is known by its content first and by its name second. No more of it is looked at than its first bytes, the directory of a zip archive,
-//! and the outermost fields of a protobuf message.
+//! A file is known by its content first and by its name second. No more of it is looked at than its
+//! first bytes, the directory of a zip archive, and the outermost fields of a protobuf message.
 //!
-//! A format that is read is a folder beside this one and a row in `readers`; one that is only recognised is a row in `refused`.
+//! A format that is read is a folder beside this one and a row in `readers`; one that is only
+//! recognised is a row in `refused`.
 
 mod advice;
 mod archive;
@@ -34,7 +36,8 @@ pub use refused::{REFUSED, Refused};
 /// Which format a file is of.
 ///
 /// # Errors
-/// If there is no such file, or if it is not read: what it is, and how to make of it a file that is.
+/// If there is no such file, or if it is not read: what it is, and how to make of it a file that
+/// is.
 pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, Diagnostics> {
     let file = file.into();
     let path = file.path;

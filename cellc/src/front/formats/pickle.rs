@@ -1,5 +1,5 @@
-//! The tensors that a file of `torch.save` holds, by name and shape: from its pickle, of which nothing
-//! is executed.
+//! The tensors that a file of `torch.save` holds, by name and shape: from its pickle, of which
+//! nothing is executed.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ const MOST_VALUES: usize = 1 << 20;
 /// The tensors of a checkpoint: the place of their dictionary in it, and their names and shapes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Checkpoint {
-    /// The keys that lead to the dictionary of tensors; none where the checkpoint is that dictionary.
+    /// The keys that lead to the dictionary of tensors; none where the checkpoint is that
+    /// dictionary.
     pub(super) keys: Vec<String>,
     /// Names and shapes, in the order of the file.
     pub(super) tensors: Vec<(String, Vec<u64>)>,
@@ -56,7 +57,8 @@ pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
     Some(Checkpoint { keys, tensors, is_object: false, is_without_tensors, refused })
 }
 
-/// True if `torch.load` makes objects of this class, or calls this function, with `weights_only=True`.
+/// True if `torch.load` makes objects of this class, or calls this function, with
+/// `weights_only=True`.
 fn is_of_weights(global: &str) -> bool {
     const OTHERS: [&str; 8] = [
         "collections.OrderedDict",
@@ -171,8 +173,8 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// The operations that change the value below: entries of dictionaries and lists, the state of an
-    /// object.
+    /// The operations that change the value below: entries of dictionaries and lists, the state of
+    /// an object.
     fn grow_last(&mut self, operation: u8) -> Option<()> {
         match operation {
             b's' => {

@@ -23,7 +23,8 @@ use crate::model::Model;
 /// What is said of a model's file beside its path.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions<'a> {
-    /// The file of a model's weights, where they are in a file of their own and it is not the one beside the model.
+    /// The file of a model's weights, where they are in a file of their own and it is not the one
+    /// beside the model.
     pub weights: Option<&'a Path>,
     /// What is computed with weights whose file does not say it.
     pub keys: Keys,
@@ -60,7 +61,8 @@ pub struct Format {
     pub weights_apart: bool,
     /// Whether it holds weights, and what is computed with them is said beside it.
     pub weights_alone: bool,
-    /// Reads a file. Where what is returned has errors in it, the model is the part that was understood.
+    /// Reads a file. Where what is returned has errors in it, the model is the part that was
+    /// understood.
     pub(super) read: fn(ModelFile, &ReadOptions) -> Found,
 }
 

@@ -99,8 +99,9 @@ const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
 /// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have the model's
-/// batch (a stateful model fixes it) or 1, and 100 in place of open sizes: Keras traces some recurrent layers with one step where the number
-/// of steps is open. A model with several inputs takes one dictionary of them.
+/// batch (a stateful model fixes it) or 1, and 100 in place of open sizes: Keras traces some
+/// recurrent layers with one step where the number of steps is open. A model with several inputs
+/// takes one dictionary of them.
 const BY_KERAS: &[&str] = &[
     "pip install keras openvino scipy",
     "python3 - <<'END'",
@@ -126,7 +127,8 @@ const KERAS_INPUTS: &str =
 const KERAS_EXPORT: &str =
     "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if len(inputs) > 1 else [*inputs.values()])";
 
-/// Every format that is recognised and not read. The first row that matches a file is the right one.
+/// Every format that is recognised and not read. The first row that matches a file is the right
+/// one.
 pub static REFUSED: &[Refused] = &[
     Refused {
         name: "PyTorch",

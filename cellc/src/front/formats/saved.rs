@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
     }
 
-    /// A layer that no option declares leads to ONNX; objects beside the tensors need `weights_only=False`.
+    /// A layer that no option declares leads to ONNX; objects beside the tensors need
+    /// `weights_only=False`.
     #[test]
     fn other_layers_and_other_objects_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);

@@ -31,8 +31,8 @@ fn safetensors(header: &str) -> Vec<u8> {
 /// ir_version, producer_name, graph, opset_import
 const ONNX: &[u8] = b"\x08\x09\x12\x07pytorch\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x11";
 
-/// Fields of numbers that ONNX does not define, of every wire type: a number, 8 bytes, a text, a group with a group and a
-/// graph (7) in it, an empty group, 4 bytes.
+/// Fields of numbers that ONNX does not define, of every wire type: a number, 8 bytes, a text, a
+/// group with a group and a graph (7) in it, an empty group, 4 bytes.
 const UNKNOWN: &[u8] = b"\xa0\x06\x96\x01\xa9\x0612345678\xb2\x06\x02ab\
 \xbb\x06\x08\x05\x3a\x01g\xc3\x06\xc4\x06\xbc\x06\xcb\x06\xcc\x06\xd5\x061234";
 
@@ -147,7 +147,8 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
             self.0.seek(to)
         }
     }
-    // a directory of many names, all of one length; one that says that it is longer than the file; one that is nothing but directory entries
+    // a directory of many names, all of one length; one that says that it is longer than the file;
+    // one that is nothing but directory entries
     let names: Vec<String> = (0..30_000).map(|i| format!("{i:0>40}")).collect();
     let many = zip(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let mut file = Counted(std::io::Cursor::new(&many), 0);

@@ -1,4 +1,5 @@
-//! What keys take, and values that are written as text: by options of the command and the metadata of a file.
+//! What keys take, and values that are written as text: by options of the command and the metadata
+//! of a file.
 
 use std::fmt;
 

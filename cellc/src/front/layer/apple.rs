@@ -6,7 +6,8 @@ use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Spanned};
 use crate::model::{Activation, ResetGate, ValueId};
 
-/// Where the reset gate stands: as `reset_gate` says, else as the flag does, else as the documentation prints it.
+/// Where the reset gate stands: as `reset_gate` says, else as the flag does, else as the
+/// documentation prints it.
 pub(crate) fn reset_gate(keys: &Keys) -> AppleResetGate {
     match (keys.value(Key::ResetGate), keys.value(Key::ApplyResetGateAfterMatMul)) {
         (Some(gate), _) => gate,

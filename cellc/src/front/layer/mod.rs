@@ -144,7 +144,8 @@ impl Declared {
         layout(framework, wanted, biases).expect("Apple has the cell that it declares")
     }
 
-    /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is where its weights were given.
+    /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is
+    /// where its weights were given.
     #[cfg(any(feature = "builder", feature = "read-safetensors"))]
     pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();

@@ -116,7 +116,8 @@ fn places(of: &str, among: &str) -> Option<Vec<usize>> {
 pub struct GateOrder([char; 4]);
 
 impl GateOrder {
-    /// An order by its letters: `ifco` and `rzn` are PyTorch's. A g of an LSTM is its c, an h of a GRU its n.
+    /// An order by its letters: `ifco` and `rzn` are PyTorch's. A g of an LSTM is its c, an h of a
+    /// GRU its n.
     pub fn new(letters: &str) -> Option<Self> {
         let letters = match letters.len() {
             3 => letters.replace('h', "n"),
@@ -231,7 +232,8 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
 /// not copied, others once.
 ///
 /// # Errors
-/// If a tensor has another shape or no floating point elements, or the framework has no such cell; every such tensor is named.
+/// If a tensor has another shape or no floating point elements, or the framework has no such cell;
+/// every such tensor is named.
 pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Result<CellWeights, Diagnostics> {
     let Wanted { kind, hidden_size, input_size: input, .. } = wanted;
     let places = wanted.places(framework).ok_or_else(|| {

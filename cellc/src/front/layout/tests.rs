@@ -1,4 +1,5 @@
-//! Weights and results that PyTorch, Keras and ONNX Runtime made (tests/frameworks/make.py), by way of the float64 reference.
+//! Weights and results that PyTorch, Keras and ONNX Runtime made (tests/frameworks/make.py), by way
+//! of the float64 reference.
 
 use std::path::Path;
 
@@ -98,7 +99,8 @@ fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> Wanted {
     Wanted { kind, hidden_size: H, input_size, sequence, outer_bias: false, gate_order: None }
 }
 
-/// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which no sequence has.
+/// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which
+/// no sequence has.
 fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: usize) -> Declared {
     let mut declared = Declared::new(
         Family::of(kind),
@@ -160,7 +162,8 @@ fn error(got: &[f64], wanted: &Tensor) -> f64 {
     got.iter().zip(values(wanted)).map(|(got, wanted)| (got - wanted).abs()).fold(0.0, f64::max)
 }
 
-/// The largest difference from what the framework computed, the weights changed by `change` after they were put in order.
+/// The largest difference from what the framework computed, the weights changed by `change` after
+/// they were put in order.
 fn difference((name, framework, kind, layers, directions): Case, change: impl Fn(&mut CellWeights)) -> f64 {
     let file = file(name);
     let get = |name: &str| tensor(&file, name);
@@ -314,7 +317,8 @@ fn apples_three_places_of_the_reset_gate() {
     let before = WeightSet { w: of(&in_order.w), r: of(&in_order.r), biases: vec![of(&in_order.b)], peepholes: None };
     assert_is_apples(&keras, &apple(&keras, AppleResetGate::BeforeMatMul, before, true), true);
 
-    // after it, the recurrent bias outside: PyTorch's whose recurrent bias of the candidate is zero, as only the sum is known
+    // after it, the recurrent bias outside: PyTorch's whose recurrent bias of the candidate is
+    // zero, as only the sum is known
     let outer = file("pytorch_gru_outer_bias");
     let given = set(&outer, Framework::PyTorch, AFTER, 0, 0);
     let sum: Vec<f32> =

@@ -62,7 +62,8 @@ fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> Val
     reader.op(Op::Reshape { zero_keeps: false }, vec![wide, shape])
 }
 
-/// True where a query may attend to a key, `[queries, keys]`: up to its own place behind the keys of the cache.
+/// True where a query may attend to a key, `[queries, keys]`: up to its own place behind the keys
+/// of the cache.
 fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
     let places = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
         let none = reader.integers(&[]);
@@ -125,7 +126,8 @@ fn weights(reader: &mut GraphReader<'_>, of: &Operands, scores: &Scores, mask: O
     reader.op_of(Op::Elementwise(E::Select), vec![is_alone, zero, y], element)
 }
 
-/// Queries, keys and values with the cache in front; the number of heads if three dimensions hold them.
+/// Queries, keys and values with the cache in front; the number of heads if three dimensions hold
+/// them.
 fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operands, bool)> {
     let heads = ["q_num_heads", "kv_num_heads"].map(|name| call.attributes.int(name));
     let all = [call.x(), call.input(1)?, call.input(2)?];

@@ -1,4 +1,5 @@
-//! The attributes of a node: each is taken once, by its name and type; what is left over has no known meaning.
+//! The attributes of a node: each is taken once, by its name and type; what is left over has no
+//! known meaning.
 
 use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
 use crate::diagnostic::quoted;

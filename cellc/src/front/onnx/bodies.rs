@@ -209,7 +209,8 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     Some(in_order(reader, &carried, &made, &appended))
 }
 
-/// The outputs of a loop as its node has them, from those of [`Op::Loop`]: tensors, stacked outputs, what is added to sequences.
+/// The outputs of a loop as its node has them, from those of [`Op::Loop`]: tensors, stacked
+/// outputs, what is added to sequences.
 fn in_order(
     reader: &mut GraphReader<'_>,
     carried: &[(ValueId, Option<Sequence>)],

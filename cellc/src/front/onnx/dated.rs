@@ -1,4 +1,5 @@
-//! What only some operator sets have of an operator: attributes that came later or went, inputs that came later.
+//! What only some operator sets have of an operator: attributes that came later or went, inputs
+//! that came later.
 
 use super::graph::GraphReader;
 use super::proto::NodeProto;
@@ -53,8 +54,8 @@ const REDUCTIONS: &[&str] = &[
     "ReduceSumSquare",
 ];
 
-/// What changed between the oldest and the newest operator set that is read. `tests/models/dated.py` compares it with the
-/// package onnx.
+/// What changed between the oldest and the newest operator set that is read.
+/// `tests/models/dated.py` compares it with the package onnx.
 pub static DATED: &[Dated] = &[
     came("layout", 14, &["GRU", "LSTM", "RNN"]),
     went("min", 11, &["Clip"]),

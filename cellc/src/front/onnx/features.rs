@@ -1,4 +1,5 @@
-//! The operators of the domain `ai.onnx.ml` that prepare features: each is arithmetic on the elements or the rows of `[C]` or `[N, C]`.
+//! The operators of the domain `ai.onnx.ml` that prepare features: each is arithmetic on the
+//! elements or the rows of `[C]` or `[N, C]`.
 
 use super::graph::{Call, GraphReader};
 use super::remedies::BEFORE_FEATURES;
@@ -15,7 +16,8 @@ fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     if reader.element(value).is_float() { value } else { reader.op_of(Op::Convert, vec![value], ElementType::F32) }
 }
 
-/// Whether a tensor has rows of features, `[C]` or `[N, C]`; an error if it has not, or if its dimensions are not known.
+/// Whether a tensor has rows of features, `[C]` or `[N, C]`; an error if it has not, or if its
+/// dimensions are not known.
 fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     let rank = reader.rank(x);
     if matches!(rank, Some(1 | 2)) {
@@ -26,7 +28,8 @@ fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     false
 }
 
-/// `y`, computed from `x` and `count` numbers of its features, with the shape of x: another number of features is an error.
+/// `y`, computed from `x` and `count` numbers of its features, with the shape of x: another number
+/// of features is an error.
 fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usize) -> ValueId {
     let shape = reader.level().graph.model.values[x.0].shape.as_ref();
     let last = shape.and_then(|shape| shape.last().cloned());
@@ -66,7 +69,8 @@ fn numbers_of(reader: &mut GraphReader<'_>, numbers: &[f32]) -> ValueId {
     reader.op(Op::Reshape { zero_keeps: false }, vec![list, flat])
 }
 
-/// Each row divided by its largest element, its sum of magnitudes or its length; a row whose divisor is 0 stays as it is.
+/// Each row divided by its largest element, its sum of magnitudes or its length; a row whose
+/// divisor is 0 stays as it is.
 pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let norm = call.attributes.text("norm");
     let reduction = match norm.as_deref() {

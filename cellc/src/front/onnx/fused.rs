@@ -1,4 +1,5 @@
-//! What ONNX Runtime writes in place of several operators when it optimises a model: domain `com.microsoft`.
+//! What ONNX Runtime writes in place of several operators when it optimises a model: domain
+//! `com.microsoft`.
 
 use super::graph::{Call, GraphReader};
 use super::operators as o;
@@ -13,7 +14,8 @@ fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> Val
     reader.op(Op::Elementwise(function), inputs.to_vec())
 }
 
-/// What the attribute `activation` names, with its parameters. `attribute`: what messages call the parameters.
+/// What the attribute `activation` names, with its parameters. `attribute`: what messages call the
+/// parameters.
 struct Named {
     name: String,
     parameters: Vec<f32>,
@@ -35,7 +37,8 @@ impl Named {
             }
             ("Celu", &[alpha]) => E::Celu { alpha },
             ("HardSwish", &[]) => E::HardSwish,
-            // the operator keeps what is greater than alpha, the activation of cells what is alpha too
+            // the operator keeps what is greater than alpha, the activation of cells what is alpha
+            // too
             ("ThresholdedRelu", &[alpha]) => E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() }),
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => E::Activation(activation),
@@ -119,8 +122,8 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![activation.of(reader, y)?])
 }
 
-/// An operand of FusedMatMul; `None` after an error. `batch`: its first dimension stands behind those of the batch, before
-/// the last one.
+/// An operand of FusedMatMul; `None` after an error. `batch`: its first dimension stands behind
+/// those of the batch, before the last one.
 fn operand(
     reader: &mut GraphReader<'_>,
     value: ValueId,
@@ -172,7 +175,8 @@ pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     Some(vec![compute(reader, E::Swish { scaled: true }, &[x, alpha])])
 }
 
-/// LayerNormalization, or the one without a mean, of `input + skip + bias`; this sum is the fourth output.
+/// LayerNormalization, or the one without a mean, of `input + skip + bias`; this sum is the fourth
+/// output.
 pub(super) fn skip_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-12);
     let (x, skip, gamma) = (call.x(), call.input(1)?, call.input(2)?);

@@ -160,14 +160,16 @@ impl<'f> GraphReader<'f> {
         self.level().graph.model.values[value.0].element
     }
 
-    /// How many dimensions a value has, where that is written or follows from what it is computed from.
+    /// How many dimensions a value has, where that is written or follows from what it is computed
+    /// from.
     pub(super) fn rank(&mut self, value: ValueId) -> Option<usize> {
         let level = self.level();
         let written = level.graph.model.values[value.0].shape.as_ref().map(Vec::len);
         written.or_else(|| level.ranks.get(&value).copied())
     }
 
-    /// The rank of what an operation computes, where that takes no more than the ranks of its inputs.
+    /// The rank of what an operation computes, where that takes no more than the ranks of its
+    /// inputs.
     fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
         match op {
             Op::Elementwise(_) => inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?))),

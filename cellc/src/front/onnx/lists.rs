@@ -15,7 +15,8 @@ pub(super) enum Piece {
     Cut(Cut),
 }
 
-/// A tensor in parts along an axis, of lengths that are computed, as `torch.chunk` of a script writes them.
+/// A tensor in parts along an axis, of lengths that are computed, as `torch.chunk` of a script
+/// writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) tensor: ValueId,
@@ -40,7 +41,8 @@ pub(super) struct Sequence {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// What an iteration adds to a sequence: for each result of the body whether it has several elements.
+/// What an iteration adds to a sequence: for each result of the body whether it has several
+/// elements.
 pub(super) struct Appended {
     /// The sequence's place among what the loop hands on.
     pub(super) at: usize,

@@ -119,7 +119,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Reads a graph into the current level. `parameters`: what its inputs are where it is a body; none: it is the model.
+    /// Reads a graph into the current level. `parameters`: what its inputs are where it is a body;
+    /// none: it is the model.
     fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
         let mut known: HashSet<String> = HashSet::new();
         let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
@@ -204,7 +205,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Judges what a file declares of a value that is computed: a type that it does not have is an error. Its shape is compared where it is known.
+    /// Judges what a file declares of a value that is computed: a type that it does not have is an
+    /// error. Its shape is compared where it is known.
     fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
         let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else { return };
         let own = self.element(value);

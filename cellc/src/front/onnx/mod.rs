@@ -46,7 +46,8 @@ use tensors::Folder;
 /// Limit for the file; protobuf itself ends there.
 const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 
-/// Reads a model from a file. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
+/// Reads a model from a file. The second part of what is returned holds what is wrong; after an
+/// error, the model is the part that was understood.
 ///
 /// # Errors
 /// If the file cannot be read, or is no ONNX model.

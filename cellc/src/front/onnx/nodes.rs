@@ -1,4 +1,5 @@
-//! The nodes of a file before they are lowered: functions are replaced by their bodies, nodes that no output needs are left out.
+//! The nodes of a file before they are lowered: functions are replaced by their bodies, nodes that
+//! no output needs are left out.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -140,7 +141,8 @@ pub(super) fn expanded(
     Ok(done)
 }
 
-/// The nodes of a function as one call computes them: its own names are made unique, its attributes are those of the call.
+/// The nodes of a function as one call computes them: its own names are made unique, its attributes
+/// are those of the call.
 fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<NodeProto> {
     let mut names: HashMap<String, String> = HashMap::new();
     for (at, formal) in function.input.iter().enumerate() {
@@ -201,8 +203,9 @@ fn reads(node: &OnnxNode) -> Vec<&str> {
     all
 }
 
-/// Nodes in an order in which each comes behind those that it reads: that of the file, unless it is none. Converters to float16 write
-/// conversions of inputs at the end of a file. As they are where they read each other.
+/// Nodes in an order in which each comes behind those that it reads: that of the file, unless it is
+/// none. Converters to float16 write conversions of inputs at the end of a file. As they are where
+/// they read each other.
 fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
     let mut made: HashMap<&str, usize> = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
@@ -235,8 +238,8 @@ fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
     if order.len() == nodes.len() { order } else { nodes.iter().collect() }
 }
 
-/// The nodes that the outputs depend on, in the order in which they are computed, and the names that these or the outputs read; the
-/// rest is not looked at.
+/// The nodes that the outputs depend on, in the order in which they are computed, and the names
+/// that these or the outputs read; the rest is not looked at.
 pub(super) fn needed<'n>(
     nodes: &'n [OnnxNode],
     outputs: impl Iterator<Item = &'n str>,

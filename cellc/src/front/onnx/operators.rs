@@ -202,8 +202,8 @@ fn along_axis(
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }
 
-/// The dimensions from an axis on as one; those before a negative axis as one, too. `ends`: 1 if the axis
-/// may be the rank itself. `None` after an error.
+/// The dimensions from an axis on as one; those before a negative axis as one, too. `ends`: 1 if
+/// the axis may be the rank itself. `None` after an error.
 fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64, ends: usize) -> Option<ValueId> {
     let axis = in_range(reader, axis)?;
     let (shape, zero_keeps) = match within_rank(reader, axis, x, ends)? {
@@ -565,7 +565,8 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// The attribute `axis`, from which on dimensions are counted here: no tensor has so many that they cannot be. `None` after an error.
+/// The attribute `axis`, from which on dimensions are counted here: no tensor has so many that they
+/// cannot be. `None` after an error.
 pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, default: i64) -> Option<i64> {
     let axis = call.attributes.int("axis").unwrap_or(default);
     in_range(reader, axis)
@@ -586,8 +587,8 @@ fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
     Some(axis)
 }
 
-/// An axis, once it is compared with the rank of a tensor where that is known: below the rank and `ends`.
-/// `None` after an error.
+/// An axis, once it is compared with the rank of a tensor where that is known: below the rank and
+/// `ends`. `None` after an error.
 pub(super) fn within_rank(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, ends: usize) -> Option<i64> {
     let Some(rank) = reader.rank(x) else { return Some(axis) };
     let (least, most) = (-(rank as i64), (rank + ends) as i64 - 1);

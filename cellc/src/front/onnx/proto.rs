@@ -1,6 +1,7 @@
 //! The messages of an ONNX file, as far as they are read: one row for each field, by its number.
 //!
-//! Source of the numbers: `onnx.proto` of ONNX 1.23. prost reads the wire format; what is not listed here is skipped.
+//! Source of the numbers: `onnx.proto` of ONNX 1.23. prost reads the wire format; what is not
+//! listed here is skipped.
 
 use prost::bytes::{Buf, BufMut};
 use prost::encoding::{self, DecodeContext, WireType};

@@ -1,5 +1,6 @@
-//! What ONNX Runtime's static quantiser writes in its format QOperator, beside operators of ONNX's own: domain `com.microsoft`, from
-//! whole numbers to whole numbers, each tensor with one scale and one zero point.
+//! What ONNX Runtime's static quantiser writes in its format QOperator, beside operators of ONNX's
+//! own: domain `com.microsoft`, from whole numbers to whole numbers, each tensor with one scale and
+//! one zero point.
 
 use super::graph::{Call, GraphReader};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
@@ -34,7 +35,8 @@ fn whole(reader: &mut GraphReader<'_>, y: ValueId, scale: ValueId, zero: Option<
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
-/// A function of one tensor, quantised anew: x, its scale and zero point, the scale and the zero point of y.
+/// A function of one tensor, quantised anew: x, its scale and zero point, the scale and the zero
+/// point of y.
 fn of_one(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -119,7 +121,8 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     whole(reader, y, scale, zero, like)
 }
 
-/// Gemm of two matrices of whole numbers; C counts in units of both scales. Without a scale of y it is floating point.
+/// Gemm of two matrices of whole numbers; C counts in units of both scales. Without a scale of y it
+/// is floating point.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b) = (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
     let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));

@@ -1,7 +1,9 @@
-//! Quantised operators: whole numbers with a scale and a zero point, computed as f32 that hold them exactly.
+//! Quantised operators: whole numbers with a scale and a zero point, computed as f32 that hold them
+//! exactly.
 //!
-//! `q = clamp(round(x / scale) + zero)`, rounded to the even one of two; `x ~ (q - zero) scale`. A dynamic scale is `(max - min) / 255` of the tensor and 0,
-//! and 1 where that is 0. Sums of products beyond 2^24 are rounded.
+//! `q = clamp(round(x / scale) + zero)`, rounded to the even one of two; `x ~ (q - zero) scale`. A
+//! dynamic scale is `(max - min) / 255` of the tensor and 0, and 1 where that is 0. Sums of
+//! products beyond 2^24 are rounded.
 
 use super::bodies::whole;
 use super::graph::{Call, GraphReader};
@@ -328,7 +330,8 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     requantized(reader, sums, [a_scale, b_scale, scale], zero)
 }
 
-/// com.microsoft: `A` is quantised here; `B` is, with its scale and zero point. A bias may be added.
+/// com.microsoft: `A` is quantised here; `B` is, with its scale and zero point. A bias may be
+/// added.
 pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
@@ -373,7 +376,8 @@ fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
     reader.op(Op::Gather { batch_dims: 0 }, vec![value, index, axis])
 }
 
-/// com.microsoft: an LSTM whose W, `[D, I, 4H]`, and R, `[D, H, 4H]`, are quantised; x is quantised as a whole, and h at every step.
+/// com.microsoft: an LSTM whose W, `[D, I, 4H]`, and R, `[D, H, 4H]`, are quantised; x is quantised
+/// as a whole, and h at every step.
 pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let direction = direction_of(reader, call).0?;
     let mut ledger = Vec::new();

@@ -1,4 +1,5 @@
-//! GRU, LSTM and RNN: their gate orders, biases, layouts and activations become those of [`Op::Sequence`].
+//! GRU, LSTM and RNN: their gate orders, biases, layouts and activations become those of
+//! [`Op::Sequence`].
 
 use super::graph::{Call, GraphReader};
 use crate::diagnostic::{Origin, quoted};
@@ -179,7 +180,8 @@ fn recurrent(
     Some(values)
 }
 
-/// Refuses states and biases of other shapes, where these are written: what follows sees them in another layout. `None` after an error.
+/// Refuses states and biases of other shapes, where these are written: what follows sees them in
+/// another layout. `None` after an error.
 fn own_shapes(
     reader: &mut GraphReader<'_>,
     call: &Call<'_>,
@@ -231,7 +233,8 @@ fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> Va
     reader.op(Op::Transpose, vec![value, order])
 }
 
-/// The activations of all directions; alpha and beta are consumed in order by those that take them. `None` after an error.
+/// The activations of all directions; alpha and beta are consumed in order by those that take them.
+/// `None` after an error.
 pub(super) fn activations(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,

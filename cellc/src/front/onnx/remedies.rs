@@ -4,7 +4,8 @@
 pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
      optimisation, or ORT_ENABLE_BASIC";
 
-/// What to do about an operator on blocks of channels, which ONNX Runtime writes at its highest level only.
+/// What to do about an operator on blocks of channels, which ONNX Runtime writes at its highest
+/// level only.
 const BEFORE_LAYOUT: &str = "ONNX Runtime writes it when it optimises a model for one processor: use the file from \
      before optimisation, or ORT_ENABLE_EXTENDED";
 

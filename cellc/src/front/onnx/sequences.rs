@@ -120,7 +120,8 @@ impl GraphReader<'_> {
         self.op(Op::Reshape { zero_keeps: false }, vec![x, shape])
     }
 
-    /// All elements side by side, along an axis of theirs or along a new one; `None` after an error.
+    /// All elements side by side, along an axis of theirs or along a new one; `None` after an
+    /// error.
     fn together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
         let mut parts = Vec::new();
         for &piece in &sequence.pieces {
@@ -151,7 +152,8 @@ impl GraphReader<'_> {
         }
     }
 
-    /// The last element of the sequence that an iteration is given: a tensor that the loop hands on.
+    /// The last element of the sequence that an iteration is given: a tensor that the loop hands
+    /// on.
     fn last_of(&mut self, of: Carried, element: ElementType) -> Option<ValueId> {
         if of.level != self.levels.len() {
             return self.reads_carried();
@@ -270,7 +272,8 @@ impl GraphReader<'_> {
         Some(merged)
     }
 
-    /// A sequence with what a loop has put in front of it and behind it, from the loop's stacked outputs.
+    /// A sequence with what a loop has put in front of it and behind it, from the loop's stacked
+    /// outputs.
     pub(super) fn appended(&mut self, initial: &Sequence, of: &Appended, stacks: &[ValueId]) -> Sequence {
         let (front, back) = stacks.split_at(of.front.len());
         let mut pieces = Vec::new();
@@ -361,7 +364,8 @@ fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
     (end <= pieces.len() && counted.iter().all(is_one)).then_some(at)
 }
 
-/// Refuses a position among elements of which only a call says how many there are, or that no constant says.
+/// Refuses a position among elements of which only a call says how many there are, or that no
+/// constant says.
 fn unknown_place(
     reader: &mut GraphReader<'_>,
     call: &Call<'_>,

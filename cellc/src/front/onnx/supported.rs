@@ -1,4 +1,5 @@
-//! Which operators are read: the one table by which nodes are told apart, that messages list and that documentation repeats.
+//! Which operators are read: the one table by which nodes are told apart, that messages list and
+//! that documentation repeats.
 
 use std::ops::RangeInclusive;
 

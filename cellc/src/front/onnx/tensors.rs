@@ -252,8 +252,8 @@ impl Folder {
     }
 }
 
-/// The places of the elements of a sparse tensor among all elements: an index counts these, or has a number for each dimension. `None` where one is
-/// outside, or not behind the one before it.
+/// The places of the elements of a sparse tensor among all elements: an index counts these, or has
+/// a number for each dimension. `None` where one is outside, or not behind the one before it.
 fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<usize>> {
     let depth = match indices.shape() {
         [count] if *count == values => 1,
@@ -315,7 +315,8 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
     })
 }
 
-/// What `int32_data` may hold of an element, or of a byte with two of them; `None` where it is another field, or anything.
+/// What `int32_data` may hold of an element, or of a byte with two of them; `None` where it is
+/// another field, or anything.
 fn range_in_i32(element: ElementType) -> Option<RangeInclusive<i64>> {
     Some(match element {
         ElementType::Bool => 0..=1,

@@ -101,7 +101,8 @@ fn refused(number: i64, len: i64, data: &[u8], folder: Option<&Path>) -> String 
     read(&file(&graph(&tensor(number, len, data), len), 21), folder).expect_err("the tensor is wrong").to_string()
 }
 
-/// A type's number in a file, the type, three elements as the bytes of `raw_data` and as the typed field, and what they stand for.
+/// A type's number in a file, the type, three elements as the bytes of `raw_data` and as the typed
+/// field, and what they stand for.
 type Elements = (i64, ElementType, Vec<u8>, Vec<u8>, [f64; 3]);
 
 /// Elements of every type.
@@ -377,7 +378,8 @@ fn tensors_in_files_beside_the_model() {
     assert!(refused(1, 2, &both, Some(&model)).contains("more than one form"));
 }
 
-/// A file whose function `F(a) = LeakyRelu(a, alpha)` takes `alpha` from the call, or else from its own default.
+/// A file whose function `F(a) = LeakyRelu(a, alpha)` takes `alpha` from the call, or else from its
+/// own default.
 fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
     let alpha = |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
     let reference = long(5, &[long(1, b"alpha"), int(20, 1), long(21, b"alpha")].concat());
@@ -608,8 +610,9 @@ fn sized(name: &str, number: i64, sizes: &[i64]) -> Vec<u8> {
     [long(1, name.as_bytes()), long(2, &long(1, &[int(1, number), long(2, &shape)].concat()))].concat()
 }
 
-/// A file whose loop doubles `x` until it exceeds 9, at most 5 times, and puts the states together as `parts`; one
-/// node makes `y` from its inputs, which `t` of shape `[2, 1, 3]` and `u` of shape `[5, 3]` may be among.
+/// A file whose loop doubles `x` until it exceeds 9, at most 5 times, and puts the states together
+/// as `parts`; one node makes `y` from its inputs, which `t` of shape `[2, 1, 3]` and `u` of shape
+/// `[5, 3]` may be among.
 fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
     let no_dims = long(5, &[long(1, b"keepdims"), int(3, 0), int(20, 2)].concat());
     let body = [
@@ -842,7 +845,8 @@ fn a_written_size_of_0_is_no_open_size() {
     assert_eq!(valid.results[0].shape, [3]);
 }
 
-/// Every attribute and input that came or went, on both sides of the operator set that brought the change.
+/// Every attribute and input that came or went, on both sides of the operator set that brought the
+/// change.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {
     let said = |operator: &str, part: &Part, set: i64| {
@@ -947,7 +951,8 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
     }
 }
 
-/// A branch with an operator that is not read: refused where it may be taken, with the name of its node.
+/// A branch with an operator that is not read: refused where it may be taken, with the name of its
+/// node.
 #[test]
 fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
     let branch = |name: &str, operator: &str| {
@@ -1062,7 +1067,8 @@ fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
     }
 }
 
-/// A function that calls another twice, and so on: what is inside of its nodes is counted before it is copied.
+/// A function that calls another twice, and so on: what is inside of its nodes is counted before it
+/// is copied.
 #[test]
 fn functions_that_grow_with_every_call_are_refused() {
     let own = |function: Vec<u8>| {
@@ -1287,7 +1293,8 @@ fn axes_count_from_the_end_behind_every_operator() {
     }
 }
 
-/// y = x w + b in integers, where x is `[3]` and w is `[3, 1]`, both of bytes; `to`: what the sum is converted to.
+/// y = x w + b in integers, where x is `[3]` and w is `[3, 1]`, both of bytes; `to`: what the sum
+/// is converted to.
 fn integer_product(w: [i64; 3], b: i64, to: i64) -> Vec<u8> {
     let bytes: Vec<u8> = [int(1, 3), int(1, 1), int(2, 3), long(8, b"w"), long(5, &ints(&w))].concat();
     let b = [int(1, 1), int(2, 6), long(8, b"b"), long(5, &ints(&[b]))].concat();
@@ -1314,14 +1321,16 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert_eq!(computed(&integer_product([1, -100, 7], -1000, f32_of), x), [26143.0]);
     // integers in between are exact, as 3 * 255 * 127 - 16000000 is
     assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
-    // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing here
+    // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing
+    // here
     let said = validate(&read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0, &Options::default());
     let said = said.expect_err("too large").to_string();
     assert!(said.contains("i32 from 16774705 to 16779295"), "{said}");
     assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_663.0]);
 }
 
-/// The promise about NaN and infinities, which the comment of a generated file makes, names the operators that break it.
+/// The promise about NaN and infinities, which the comment of a generated file makes, names the
+/// operators that break it.
 #[cfg(feature = "builder")]
 #[test]
 fn operators_that_do_not_keep_nan_are_named_in_the_header() {
@@ -1422,7 +1431,8 @@ fn what_is_wrong_with_a_sequence_is_said() {
     }
 }
 
-/// PyTorch writes `x.unbind()` as parts of length 1 whose axis is not kept, which ONNX Runtime reads so.
+/// PyTorch writes `x.unbind()` as parts of length 1 whose axis is not kept, which ONNX Runtime
+/// reads so.
 #[test]
 fn parts_of_length_1_can_lose_their_axis() {
     let shape = |length: i64, keep: i64| {

@@ -134,7 +134,8 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     }
 }
 
-/// LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbouring channels, those beyond an end 0.
+/// LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbouring channels, those
+/// beyond an end 0.
 pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
         .map(|(name, default)| call.attributes.float(name).unwrap_or(default));

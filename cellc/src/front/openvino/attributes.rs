@@ -1,4 +1,5 @@
-//! The attributes of a layer's `data` element: which are there, and texts as words, numbers and truth values.
+//! The attributes of a layer's `data` element: which are there, and texts as words, numbers and
+//! truth values.
 
 use std::collections::HashSet;
 
@@ -66,7 +67,8 @@ impl<'a> GraphReader<'a, '_> {
         Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new(), known: Vec::new() }
     }
 
-    /// Reports the attributes that nothing has looked at: an error on cells, where each may change what is computed.
+    /// Reports the attributes that nothing has looked at: an error on cells, where each may change
+    /// what is computed.
     pub(super) fn left_over(&mut self, index: usize, data: &Data) {
         if !data.has_element {
             return;

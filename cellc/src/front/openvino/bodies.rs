@@ -1,4 +1,5 @@
-//! TensorIterator, Loop and If: bodies, which are graphs of their own, and the ports that connect them with what is around them.
+//! TensorIterator, Loop and If: bodies, which are graphs of their own, and the ports that connect
+//! them with what is around them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,8 +48,8 @@ struct Repeated {
 }
 
 impl GraphReader<'_, '_> {
-    /// The body of a TensorIterator, or of a Loop where `counted`, and the element types of the layer's outputs. `None` after an error.
-    /// `read` takes in the graph inside an element.
+    /// The body of a TensorIterator, or of a Loop where `counted`, and the element types of the
+    /// layer's outputs. `None` after an error. `read` takes in the graph inside an element.
     pub(super) fn repeated(
         &mut self,
         index: usize,
@@ -85,7 +86,8 @@ impl GraphReader<'_, '_> {
         Some((Loop { body: body.model, counted, inputs, outputs, current_iteration, condition }, elements))
     }
 
-    /// A body of a layer and the ports around it, and the port map that connects them, by the names of their elements.
+    /// A body of a layer and the ports around it, and the port map that connects them, by the names
+    /// of their elements.
     fn inside(
         &mut self,
         index: usize,

@@ -12,7 +12,8 @@ use crate::model::{
 };
 
 impl GraphReader<'_, '_> {
-    /// The attributes of a recurrent cell or sequence, by the definition of the operation set `set`.
+    /// The attributes of a recurrent cell or sequence, by the definition of the operation set
+    /// `set`.
     pub(super) fn cell(
         &mut self,
         index: usize,
@@ -163,7 +164,8 @@ impl GraphReader<'_, '_> {
         Some(reset)
     }
 
-    /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of them.
+    /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of
+    /// them.
     fn activations(
         &mut self,
         index: usize,
@@ -227,7 +229,8 @@ impl GraphReader<'_, '_> {
         activations
     }
 
-    /// The activations of both directions, from a list as ONNX has it: those of one direction after those of the other.
+    /// The activations of both directions, from a list as ONNX has it: those of one direction after
+    /// those of the other.
     fn of_one_direction(
         &mut self,
         index: usize,

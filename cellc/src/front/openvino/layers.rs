@@ -82,7 +82,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         !self.around.is_empty()
     }
 
-    /// An attribute that must be there and hold an integer; `layer` is the one around it, where there is one.
+    /// An attribute that must be there and hold an integer; `layer` is the one around it, where
+    /// there is one.
     pub(super) fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
         let document = self.document;
         let (origin, found) = match document.attribute(element, name) {
@@ -209,7 +210,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
         }
-        // OpenVINO would take the order in which they stand; nothing that is written by it leaves a choice
+        // OpenVINO would take the order in which they stand; nothing that is written by it leaves a
+        // choice
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
             let found = "the ports are not in the order of their ids";
             self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);

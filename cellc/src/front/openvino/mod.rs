@@ -33,10 +33,11 @@ pub use supported::SUPPORTED;
 pub use supported::Supported;
 use weights::{BinFile, BinLocation};
 
-/// Reads an IR from files. The second part of what is returned holds what is wrong; after an error, the model is the part that was understood.
+/// Reads an IR from files. The second part of what is returned holds what is wrong; after an error,
+/// the model is the part that was understood.
 ///
-/// Constants are looked up in `weights`, or else in the file beside `xml` that has the same stem and the extension
-/// `bin`; it is opened only if a constant needs it.
+/// Constants are looked up in `weights`, or else in the file beside `xml` that has the same stem
+/// and the extension `bin`; it is opened only if a constant needs it.
 ///
 /// # Errors
 /// If a file cannot be read, or is no XML.
@@ -70,7 +71,8 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
 }
 
 #[cfg(any(test, feature = "internals"))]
-/// Reads an IR from memory, without touching the file system. `weights` is the name and the contents of the `.bin` file.
+/// Reads an IR from memory, without touching the file system. `weights` is the name and the
+/// contents of the `.bin` file.
 ///
 /// # Errors
 /// Everything that is wrong with the bytes.

@@ -17,7 +17,8 @@ use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
 
 /// The model that a document describes, and all that is wrong with it.
 ///
-/// After an error, what is not understood is missing from the model, or has a value that nothing produces in its place.
+/// After an error, what is not understood is missing from the model, or has a value that nothing
+/// produces in its place.
 pub(super) fn read(document: &Document, weights: &mut BinFile) -> (Model, Diagnostics) {
     let mut reader = GraphReader::new(document, weights);
     reader.run();
@@ -337,7 +338,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Some(outputs)
     }
 
-    /// What is written on the layer's own element: the operation set by whose definition it is to be read. `None` after an error.
+    /// What is written on the layer's own element: the operation set by whose definition it is to
+    /// be read. `None` after an error.
     fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
@@ -391,7 +393,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         set
     }
 
-    /// The tensors that a layer reads, in port order. After an error, new ones stand for those that could not be found.
+    /// The tensors that a layer reads, in port order. After an error, new ones stand for those that
+    /// could not be found.
     fn connect(&mut self, index: usize) -> Option<Vec<ValueId>> {
         let document = self.document;
         let ports = self.ports(index, "input")?;

@@ -1,4 +1,5 @@
-//! What each type of layer becomes, and its attributes; those of recurrent cells stand in [`super::cells`].
+//! What each type of layer becomes, and its attributes; those of recurrent cells stand in
+//! [`super::cells`].
 
 use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
@@ -61,7 +62,8 @@ pub(super) enum Then {
     Indices(ElementType),
 }
 
-/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours along each axis.
+/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours
+/// along each axis.
 pub(super) struct Neighbours {
     pub(super) alpha: f32,
     pub(super) beta: f32,
@@ -251,8 +253,9 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// `x` between `input_low` and `input_high` to the nearest of `levels` equal steps, each of which is one from `output_low` to `output_high`; ties
-    /// go to the even step. What is left is the sum of what `inputs` become.
+    /// `x` between `input_low` and `input_high` to the nearest of `levels` equal steps, each of
+    /// which is one from `output_low` to `output_high`; ties go to the even step. What is left is
+    /// the sum of what `inputs` become.
     fn quantise(&mut self, index: usize, levels: i64, inputs: &mut Vec<ValueId>) -> Option<()> {
         use Elementwise as E;
         let [x, input_low, input_high, output_low, output_high] = inputs[..] else {

@@ -30,7 +30,8 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The layers that are looked at, each after those it reads, otherwise in document order. Layers on a cycle come last.
+    /// The layers that are looked at, each after those it reads, otherwise in document order.
+    /// Layers on a cycle come last.
     pub(super) fn order(&mut self) -> Vec<usize> {
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.layers.len()];
         let mut waits_for: Vec<usize> = vec![0; self.layers.len()];

@@ -1,5 +1,5 @@
-//! Functions that read the attributes of layers, a function for each type of layer or for a few alike.
-//! `None` after an error.
+//! Functions that read the attributes of layers, a function for each type of layer or for a few
+//! alike. `None` after an error.
 
 use super::attributes::Data;
 use super::layers::GraphReader;
@@ -302,7 +302,8 @@ pub(super) fn squeeze(
     set: u64,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies on it
+    // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies
+    // on it
     let skip = set < 15 || reader.boolean(index, data, "allow_axis_skip", Some(false))?;
     Some(ReadOperation::new(Op::Squeeze { skip }))
 }

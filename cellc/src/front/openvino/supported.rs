@@ -1,5 +1,5 @@
-//! Which types of layers are read: the one table by which layers are told apart, that messages list and that
-//! documentation repeats.
+//! Which types of layers are read: the one table by which layers are told apart, that messages list
+//! and that documentation repeats.
 
 use super::attributes::Data;
 use super::kinds::{LayerType, Recurrent};
@@ -24,7 +24,8 @@ pub struct Supported {
     reading: Reading,
 }
 
-/// Reads the attributes of a layer, by its index and the number of the operation set that defines it.
+/// Reads the attributes of a layer, by its index and the number of the operation set that defines
+/// it.
 type Reader = fn(&mut GraphReader<'_, '_>, usize, u64, &mut Data) -> Option<ReadOperation>;
 
 /// How a layer is read.
@@ -133,15 +134,16 @@ impl Supported {
         }
     }
 
-    /// The number of the operation set by whose definition a layer of the set `text` is to be read; 0 for a set without number.
-    /// `None` where no such set defines it.
+    /// The number of the operation set by whose definition a layer of the set `text` is to be read;
+    /// 0 for a set without number. `None` where no such set defines it.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
         if self.sets.contains(&text) {
             return Some(set_number(text).unwrap_or(0));
         }
         let number = set_number(text).filter(|number| (1..=LATEST_SET).contains(number))?;
         let mut defined = self.sets.iter().filter_map(|set| set_number(set)).peekable();
-        // what OpenVINO keeps to itself is in no numbered set, and has one definition whichever is named
+        // what OpenVINO keeps to itself is in no numbered set, and has one definition whichever is
+        // named
         if defined.peek().is_none() { Some(0) } else { defined.filter(|&first| first <= number).max() }
     }
 

@@ -1,7 +1,7 @@
 //! XML text becomes a tree of elements that know where they stand.
 //!
-//! The tree is an arena of indices, so that neither depth nor width of a document can exhaust the stack, and
-//! every step is linear in the length of the text.
+//! The tree is an arena of indices, so that neither depth nor width of a document can exhaust the
+//! stack, and every step is linear in the length of the text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -64,7 +64,8 @@ pub(super) struct Document {
     source: Arc<SourceText>,
     elements: Vec<XmlElement>,
     attributes: Vec<Attribute>,
-    /// Attribute values that are not their own text: references resolved, line ends turned to spaces.
+    /// Attribute values that are not their own text: references resolved, line ends turned to
+    /// spaces.
     normalized: HashMap<AttributeId, String>,
     /// Character data of the elements that have more than white space.
     texts: HashMap<u32, String>,
@@ -74,7 +75,8 @@ impl Document {
     /// Reads a document from the bytes of a file.
     ///
     /// # Errors
-    /// What keeps the bytes from being a well-formed document in an encoding that is read, or a document type declaration.
+    /// What keeps the bytes from being a well-formed document in an encoding that is read, or a
+    /// document type declaration.
     pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         let text = match transcode(bytes) {
             Ok(text) if text.len() <= LARGEST_TEXT => text,

@@ -1,4 +1,5 @@
-//! Weights from `.safetensors` files: PyTorch's by the names that a `state_dict` has for them, and Apple's by the names of its arguments.
+//! Weights from `.safetensors` files: PyTorch's by the names that a `state_dict` has for them, and
+//! Apple's by the names of its arguments.
 
 mod header;
 
@@ -104,7 +105,8 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
 }
 
 impl TensorFile {
-    /// The tensors of a file in another format, without metadata. `shown`: the file as the user named it.
+    /// The tensors of a file in another format, without metadata. `shown`: the file as the user
+    /// named it.
     #[cfg(feature = "json")]
     pub(super) fn new(shown: String, file: InputFile, tensors: BTreeMap<String, Tensor>) -> Self {
         let tensors = tensors.into_iter().map(|(name, tensor)| (name, Ok(tensor))).collect();
@@ -134,8 +136,8 @@ impl TensorFile {
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
 
-    /// What no option can declare of a file of which no kind of cell is given: an LSTM with projections, or a
-    /// layer that is none.
+    /// What no option can declare of a file of which no kind of cell is given: an LSTM with
+    /// projections, or a layer that is none.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let own = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
@@ -159,15 +161,15 @@ impl TensorFile {
         self.lists(&all, &self.head_inputs(), wording)
     }
 
-    /// What the file holds that the declared layers do not use, a module after the other. `has_head`: true if
-    /// the dense layer behind them is declared.
+    /// What the file holds that the declared layers do not use, a module after the other.
+    /// `has_head`: true if the dense layer behind them is declared.
     pub(super) fn holds_unused(&self, unused: &[String], has_head: bool, wording: Wording) -> Option<String> {
         let head_inputs = if has_head { BTreeSet::new() } else { self.head_inputs() };
         self.lists(unused, &head_inputs, wording)
     }
 
-    /// The modules of these tensors, a module after the other. `head_inputs`: numbers of columns of the matrices
-    /// that can be the dense layer behind the recurrent ones.
+    /// The modules of these tensors, a module after the other. `head_inputs`: numbers of columns of
+    /// the matrices that can be the dense layer behind the recurrent ones.
     fn lists(&self, names: &[String], head_inputs: &BTreeSet<usize>, wording: Wording) -> Option<String> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for (name, tensor) in self.tensors.iter().filter(|(name, _)| names.contains(name)) {
@@ -210,8 +212,8 @@ impl TensorFile {
         }
     }
 
-    /// Numbers of columns of a dense layer behind the recurrent layers of the file: their units, or those of
-    /// both directions.
+    /// Numbers of columns of a dense layer behind the recurrent layers of the file: their units, or
+    /// those of both directions.
     fn head_inputs(&self) -> BTreeSet<usize> {
         let units = |name: &String| {
             let own = name.rsplit('.').next().filter(|own| own.starts_with("weight_hh"))?;
@@ -274,7 +276,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as far as is known.
+    /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as
+    /// far as is known.
     fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
         self.module_tensor(name, shape, Key::Prefix)
     }
@@ -334,7 +337,8 @@ impl Reading<'_> {
         self.file.tensors.contains_key(name)
     }
 
-    /// What the file has and nothing has asked for, of the module that is meant; of all of it, where none is named. `help` is about the first.
+    /// What the file has and nothing has asked for, of the module that is meant; of all of it,
+    /// where none is named. `help` is about the first.
     fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> String) {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
@@ -363,8 +367,9 @@ fn with_dot(prefix: Option<&str>) -> String {
     }
 }
 
-/// Recurrent layers of PyTorch and the dense one behind them: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, with `_reverse` behind them
-/// those of the other direction; of a cell module the same names without `_l0`. Either all layers have biases or none has.
+/// Recurrent layers of PyTorch and the dense one behind them: `weight_ih_l0`, `weight_hh_l0`,
+/// `bias_ih_l0`, `bias_hh_l0`, with `_reverse` behind them those of the other direction; of a cell
+/// module the same names without `_l0`. Either all layers have biases or none has.
 ///
 /// # Errors
 /// Every tensor that is missing, of the wrong shape or type, or that nothing takes.
@@ -445,7 +450,8 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         let input_size = if layer == 0 { input } else { hidden_size.saturating_mul(directions) };
         let mut sets = Vec::new();
         for direction in 0..directions {
-            // a sequence in reverse alone is one that was trained forward on turned input: PyTorch has no other
+            // a sequence in reverse alone is one that was trained forward on turned input: PyTorch
+            // has no other
             let suffix = suffix(layer, direction == 1);
             let mut tensor =
                 |name: &str, shape: &[usize]| reading.tensor(&format!("{prefix}{name}{suffix}"), &shape_text(shape));

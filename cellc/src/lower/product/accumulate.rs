@@ -32,7 +32,8 @@ struct Accumulation {
     chains: Vec<Vec<Accumulator>>,
     /// Words of integers, if the product has them.
     words: Option<Words>,
-    /// The operations that multiply a word of weights, one for each word of elements; one for floats.
+    /// The operations that multiply a word of weights, one for each word of elements; one for
+    /// floats.
     operations: &'static [LaneOp],
     /// Elements of a row of weights; of words that are abreast, of one of their rows.
     len: usize,
@@ -40,7 +41,8 @@ struct Accumulation {
     count: usize,
     /// Where the first row starts.
     rows: Place,
-    /// True on one lane: words of integers are loaded in pairs, of neighbouring rows and of neighbouring columns.
+    /// True on one lane: words of integers are loaded in pairs, of neighbouring rows and of
+    /// neighbouring columns.
     in_pairs: bool,
     /// The operation that multiplies a vector of weights by one lane of a vector of elements.
     by_lane: Option<fn(usize) -> LaneOp>,
@@ -56,8 +58,8 @@ struct Iteration {
 }
 
 impl Rows<'_, '_, '_> {
-    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains, added up and scaled. One
-    /// list for each of `vectors`, whose elements multiply the rows.
+    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains,
+    /// added up and scaled. One list for each of `vectors`, whose elements multiply the rows.
     pub(super) fn accumulate(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -131,7 +133,8 @@ impl Rows<'_, '_, '_> {
         self.isa().lanes == 1 && self.isa().loads > 1
     }
 
-    /// The operation of the instruction set that multiplies a vector of weights by one lane of a vector of words.
+    /// The operation of the instruction set that multiplies a vector of weights by one lane of a
+    /// vector of words.
     fn by_lane(&self, phase: Phase, columns: usize) -> Option<fn(usize) -> LaneOp> {
         let in_word = self.words(phase)?.each;
         match in_word {
@@ -142,8 +145,8 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// Declares the accumulators of a part, whose first column stands at `at`: for each chain, one for each operand. The first chain
-    /// of integers begins at `start`.
+    /// Declares the accumulators of a part, whose first column stands at `at`: for each chain, one
+    /// for each operand. The first chain of integers begins at `start`.
     fn declare(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -186,8 +189,9 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// Adds the terms of all rows: a loop over as many as an iteration takes, and what is left. The window of an iteration spans
-    /// `between` elements more than its rows, from the first sum's rows to the last sum's, and ends `short` elements early.
+    /// Adds the terms of all rows: a loop over as many as an iteration takes, and what is left. The
+    /// window of an iteration spans `between` elements more than its rows, from the first sum's
+    /// rows to the last sum's, and ends `short` elements early.
     fn add_rows(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -238,12 +242,13 @@ impl Rows<'_, '_, '_> {
         let chains = sum.chains.len();
         let mut rows = self.plan.turn_rows(chains, self.isa());
         if sum.in_pairs {
-            // an iteration adds the terms of so many words of elements; a single iteration is divided into two, or into four of two
-            // operations, as code is scarce
+            // an iteration adds the terms of so many words of elements; a single iteration is
+            // divided into two, or into four of two operations, as code is scarce
             rows *= if sum.operations.len() == 1 { 2 } else { 1 };
             rows = if sum.count == rows { rows / 2 / sum.operations.len() } else { rows };
         }
-        // rows that fill no two iterations would stand one by one: too much code for a body that few machines run
+        // rows that fill no two iterations would stand one by one: too much code for a body that
+        // few machines run
         let is_spare = self.isa().lanes == 1 && self.builder.lowering.plan.isas[0].0.lanes > 1;
         if is_spare && sum.words.is_none() && self.plan.unrolled == Unrolled::InTurns && sum.count / rows == 1 {
             rows = chains.next_multiple_of(self.product().abreast);
@@ -251,7 +256,8 @@ impl Rows<'_, '_, '_> {
         rows
     }
 
-    /// The multiply-adds of `taken` rows of weights that start at `rows`, by the elements of each operand.
+    /// The multiply-adds of `taken` rows of weights that start at `rows`, by the elements of each
+    /// operand.
     fn iteration(&mut self, sum: &Accumulation, rows: Place, elements: &[Vec<Place>], taken: usize) -> Vec<Stmt> {
         let vectors = vec![None; elements.len()];
         let mut iteration = Iteration { statements: Vec::new(), next: Vec::new(), vectors };
@@ -305,7 +311,8 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// The words of elements of row `k`, which one instruction loads with those of the next row, if there is one.
+    /// The words of elements of row `k`, which one instruction loads with those of the next row, if
+    /// there is one.
     fn elements_of_two_rows(
         &mut self,
         iteration: &mut Iteration,
@@ -327,7 +334,8 @@ impl Rows<'_, '_, '_> {
         splats
     }
 
-    /// The weights of row `k` for an accumulator, by a name where several operations or one instruction's load need one.
+    /// The weights of row `k` for an accumulator, by a name where several operations or one
+    /// instruction's load need one.
     fn named_weight(
         &mut self,
         iteration: &mut Iteration,
@@ -350,7 +358,8 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// A vector of words of elements of an operand, loaded once for the rows that multiply its lanes.
+    /// A vector of words of elements of an operand, loaded once for the rows that multiply its
+    /// lanes.
     fn vector(&mut self, iteration: &mut Iteration, sum: &Accumulation, row: usize, from: Place) -> Expr {
         if let Some(vector) = &iteration.vectors[row] {
             return vector.clone();
@@ -363,7 +372,8 @@ impl Rows<'_, '_, '_> {
         vector
     }
 
-    /// The element at `from` in every lane, loaded once for all accumulators of a row that have as many lanes.
+    /// The element at `from` in every lane, loaded once for all accumulators of a row that have as
+    /// many lanes.
     fn splat(
         &mut self,
         iteration: &mut Iteration,
@@ -388,13 +398,15 @@ impl Rows<'_, '_, '_> {
         value
     }
 
-    /// Whether the chains of a sum that is alone in a row of weights are lanes: the weights and elements of neighbouring rows stand side by side then.
+    /// Whether the chains of a sum that is alone in a row of weights are lanes: the weights and
+    /// elements of neighbouring rows stand side by side then.
     fn chains_are_lanes(&self, chains: usize) -> bool {
         let format = self.product().format;
         self.lanes() > 1 && chains >= 4 && !format.is_of_integers() && format != WeightFormat::Bf16Pair
     }
 
-    /// The same of one column where chains are lanes, for each operand: a vector holds as many chains as it has lanes. They meet in memory.
+    /// The same of one column where chains are lanes, for each operand: a vector holds as many
+    /// chains as it has lanes. They meet in memory.
     fn accumulate_chains(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -454,8 +466,9 @@ impl Rows<'_, '_, '_> {
         all
     }
 
-    /// The same where the products of all lanes are added to one sum: the lanes are neighbours of a row of weights, and each column has a sum of its own.
-    /// The sums of a vector of columns meet in memory.
+    /// The same where the products of all lanes are added to one sum: the lanes are neighbours of a
+    /// row of weights, and each column has a sum of its own. The sums of a vector of columns meet
+    /// in memory.
     fn accumulate_across(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -507,8 +520,9 @@ impl Rows<'_, '_, '_> {
 }
 
 impl Accumulation {
-    /// The accumulators of row `k` in the order of its weights, in groups: of `several`, only neighbours are loaded by one
-    /// instruction, and words of integers in pairs, which stay in few registers.
+    /// The accumulators of row `k` in the order of its weights, in groups: of `several`, only
+    /// neighbours are loaded by one instruction, and words of integers in pairs, which stay in few
+    /// registers.
     fn loaded_together(&self, k: usize, several: bool) -> Vec<Vec<&Accumulator>> {
         let mut accumulators: Vec<&Accumulator> = self.chains[k % self.chains.len()].iter().collect();
         accumulators.sort_by_key(|accumulator| accumulator.at);

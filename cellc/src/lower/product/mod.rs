@@ -65,7 +65,8 @@ pub(super) enum Scale {
 }
 
 impl Scale {
-    /// That of x which is multiples of a scale already, or is rounded to whole numbers of a range, and what is said of that; `None`: it stays f32.
+    /// That of x which is multiples of a scale already, or is rounded to whole numbers of a range,
+    /// and what is said of that; `None`: it stays f32.
     pub(super) fn of_x(own: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
         Some(match (own, range) {
             (Some(x), _) if x.scale == 1.0 => (Self::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
@@ -84,12 +85,15 @@ impl Scale {
 pub(super) struct Words {
     /// How many elements a word holds.
     pub(super) each: usize,
-    /// Whether its elements have no sign, and are [`OFFSET`](crate::encoding::OFFSET) more than they stand for.
+    /// Whether its elements have no sign, and are [`OFFSET`](crate::encoding::OFFSET) more than
+    /// they stand for.
     pub(super) is_unsigned: bool,
-    /// What adds the terms of a word of weights: one operation for each word of elements that it multiplies. The words of a vector are as many
-    /// parts, and each operation takes the next part's.
+    /// What adds the terms of a word of weights: one operation for each word of elements that it
+    /// multiplies. The words of a vector are as many parts, and each operation takes the next
+    /// part's.
     operations: &'static [LaneOp],
-    /// How many words of elements multiply as many of weights at once: the lanes of what adds them to one sum.
+    /// How many words of elements multiply as many of weights at once: the lanes of what adds them
+    /// to one sum.
     abreast: usize,
 }
 
@@ -189,9 +193,11 @@ pub(super) struct Column {
     pub(super) width: usize,
     /// Whether each row has its own.
     pub(super) each_row: bool,
-    /// Whether it starts at the first unit that is computed: what one of two threads writes, and what it stores for itself.
+    /// Whether it starts at the first unit that is computed: what one of two threads writes, and
+    /// what it stores for itself.
     pub(super) own: bool,
-    /// Whether it takes the x terms of the sums that are completed later, where those are [apart](Rows::keeps_late_apart).
+    /// Whether it takes the x terms of the sums that are completed later, where those are
+    /// [apart](Rows::keeps_late_apart).
     pub(super) takes_late: bool,
 }
 
@@ -207,7 +213,8 @@ impl Column {
     }
 }
 
-/// Vectors of columns whose pointwise parts stand side by side where their sums are in memory: what each holds for longer fits half of the registers.
+/// Vectors of columns whose pointwise parts stand side by side where their sums are in memory: what
+/// each holds for longer fits half of the registers.
 fn finished_at_once(isa: &Isa) -> usize {
     (isa.registers / 4).max(1)
 }
@@ -289,7 +296,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
-    /// Whether all sums are stored before anything is made of them: where several rows are computed together.
+    /// Whether all sums are stored before anything is made of them: where several rows are computed
+    /// together.
     pub(super) fn stores_sums(&self) -> bool {
         self.count > 1 && !self.tiled
     }
@@ -315,12 +323,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.isa().lanes
     }
 
-    /// The vectors of a pass that are one value each. Integers are one register each: dot products are operations of registers.
+    /// The vectors of a pass that are one value each. Integers are one register each: dot products
+    /// are operations of registers.
     fn values(&self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
         self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors, self.isa())
     }
 
-    /// Whether passes of equal size are a loop over the columns of a panel on every instruction set.
+    /// Whether passes of equal size are a loop over the columns of a panel on every instruction
+    /// set.
     fn walks_columns(&self) -> bool {
         let values = self.builder.lowering.plan.values.of_product(self.product());
         self.lanes() > 1 && values == Values::Passes
@@ -338,8 +348,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         Some(self.builder.scratch("gates", sums * widest))
     }
 
-    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of the weights of a stage,
-    /// where they are asked for.
+    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of
+    /// the weights of a stage, where they are asked for.
     fn panels(
         &mut self,
         panels: &Panels,
@@ -393,8 +403,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vec![Stmt::For { count: panels.count, turn: None, backwards: self.backwards, walks, body }]
     }
 
-    /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at `rows` and hold `len` each:
-    /// how every sum reads W and R. Of words that are abreast, those of one column.
+    /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at
+    /// `rows` and hold `len` each: how every sum reads W and R. Of words that are abreast, those of
+    /// one column.
     fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
         let abreast = self.product().abreast;
         match self.product().format {
@@ -412,8 +423,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// The terms of a phase once they are added up: times the scales of their rows where these have any.
-    /// Then times `scale`, that of the vector.
+    /// The terms of a phase once they are added up: times the scales of their rows where these have
+    /// any. Then times `scale`, that of the vector.
     fn scaled(
         &self,
         panels: &Panels,
@@ -477,8 +488,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts.iter().map(term).collect()
     }
 
-    /// The early phases of a panel of one row: for every part, `(x terms + h terms) + bias`, or the x terms alone where the
-    /// rest comes late.
+    /// The early phases of a panel of one row: for every part, `(x terms + h terms) + bias`, or the
+    /// x terms alone where the rest comes late.
     fn early_sums(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -553,7 +564,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// How several terms of a phase are added at once, of weights and elements that stand in one word, if they are.
+    /// How several terms of a phase are added at once, of weights and elements that stand in one
+    /// word, if they are.
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
         let in_word = format.in_word(self.product().phase_rows(phase));
@@ -599,11 +611,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         Vectors { elements: to, count, scales: Some(scales) }
     }
 
-    /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a time.
+    /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a
+    /// time.
     ///
-    /// `activate` is asked for every part of a run, by its first sum, what becomes of it before it is stored; what it
-    /// changes must be all of what the run holds. Where the x terms of the sums that are completed later are
-    /// [apart](Self::keeps_late_apart), a column [takes](Column::takes_late) them, and `finish` is not given them.
+    /// `activate` is asked for every part of a run, by its first sum, what becomes of it before it
+    /// is stored; what it changes must be all of what the run holds. Where the x terms of the sums
+    /// that are completed later are [apart](Self::keeps_late_apart), a column
+    /// [takes](Column::takes_late) them, and `finish` is not given them.
     pub(super) fn early(
         &mut self,
         operands: Operands,
@@ -688,7 +702,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// The sums of a phase of all rows, by tiles: those of a row are for each panel the columns of each sum that takes part.
+    /// The sums of a phase of all rows, by tiles: those of a row are for each panel the columns of
+    /// each sum that takes part.
     fn tiles(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Place {
         let product = self.product();
         let (active, words) = (product.active(phase), self.taken_at_once(phase));
@@ -715,7 +730,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         sums
     }
 
-    /// `body` for each of several rows: it is given the terms of the row and its part of each of `columns`.
+    /// `body` for each of several rows: it is given the terms of the row and its part of each of
+    /// `columns`.
     fn each_row(
         &mut self,
         terms: &[(Phase, Option<&Terms>)],
@@ -845,8 +861,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.product().sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
     }
 
-    /// Whether the x terms of the sums that are completed later are added up behind the pointwise part of the others, which a processor that looks ahead waits for
-    /// meanwhile.
+    /// Whether the x terms of the sums that are completed later are added up behind the pointwise
+    /// part of the others, which a processor that looks ahead waits for meanwhile.
     pub(super) fn keeps_late_apart(&self) -> bool {
         let most = self.builder.lowering.plan.arch.costs.late_apart;
         // not where code is scarce
@@ -875,8 +891,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a loop, where code is scarce, or where passes of some
-    /// instruction set are a loop (`loops`) and all have one text.
+    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a
+    /// loop, where code is scarce, or where passes of some instruction set are a loop (`loops`) and
+    /// all have one text.
     fn passes(
         &mut self,
         (panels, stage, loops): (&Panels, Stage, bool),
@@ -942,8 +959,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The late phase of all panels, for the one sum that has one: `finish` is given that sum alone. `x_terms` are
-    /// those that one row has kept from the early phases.
+    /// The late phase of all panels, for the one sum that has one: `finish` is given that sum
+    /// alone. `x_terms` are those that one row has kept from the early phases.
     pub(super) fn late(
         &mut self,
         operand: Place,
@@ -1074,11 +1091,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The sums of all rows over the given phases, those of one stage in order, each row times its own operand: every weight
-    /// that is read multiplies an element of every row.
+    /// The sums of all rows over the given phases, those of one stage in order, each row times its
+    /// own operand: every weight that is read multiplies an element of every row.
     ///
-    /// The stored sums of a row are for each panel the columns of each sum that is kept. What a sum has from before is added
-    /// to; its bias comes with its last phase.
+    /// The stored sums of a row are for each panel the columns of each sum that is kept. What a sum
+    /// has from before is added to; its bias comes with its last phase.
     fn matrix(&mut self, stage: Stage, phases: &[(Phase, Vectors)], kept: Kept) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
@@ -1238,7 +1255,8 @@ pub(super) fn for_rows<'a, 'm>(
     for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
 }
 
-/// One loop over `at_once` rows at a time, and what is left of them: `body` is given how many it is for.
+/// One loop over `at_once` rows at a time, and what is left of them: `body` is given how many it is
+/// for.
 pub(super) fn for_tiles<'a, 'm>(
     builder: &mut KernelBuilder<'a, 'm>,
     count: usize,

@@ -14,8 +14,8 @@ use crate::validate::dependence::{Change, Dependence};
 type Anew = BTreeMap<usize, usize>;
 
 impl Validation<'_> {
-    /// Adds a notice of the layers that compute several steps of each call and begin each call from the
-    /// same constant state.
+    /// Adds a notice of the layers that compute several steps of each call and begin each call from
+    /// the same constant state.
     pub(super) fn begins_anew(
         &mut self,
         model: &ValidModel,
@@ -97,7 +97,8 @@ fn sequences(model: &ValidModel, recurrences: &Recurrences, dependence: &Depende
     }
 }
 
-/// Loops over the pieces of what an input changes. `None` where one of them goes from the last piece to the first.
+/// Loops over the pieces of what an input changes. `None` where one of them goes from the last
+/// piece to the first.
 fn loops(
     model: &ValidModel,
     recurrences: &Recurrences,
@@ -168,8 +169,8 @@ fn written_out_cells(
     }
 }
 
-/// Products of a recurrent matrix that are written out, one for each step but perhaps the first, whose
-/// product is a constant.
+/// Products of a recurrent matrix that are written out, one for each step but perhaps the first,
+/// whose product is a constant.
 fn written_out_products(model: &ValidModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
     let mut contents = WeightContents::new(model);
     let mut groups: HashMap<_, Vec<(usize, Source)>> = HashMap::new();

@@ -1,5 +1,5 @@
-//! Operations over the steps of a model that keeps states: where the number of steps is fixed, the first steps of
-//! every call are computed as if nothing had come before.
+//! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
+//! first steps of every call are computed as if nothing had come before.
 
 use super::{Recurrences, listed};
 use crate::diagnostic::{Diagnostic, quoted};
@@ -33,7 +33,8 @@ pub(in crate::validate) fn states_go_on(kept: &[String]) -> String {
 }
 
 impl Validation<'_> {
-    /// Warns of operations over the steps that do not see the steps of earlier calls, though states go on.
+    /// Warns of operations over the steps that do not see the steps of earlier calls, though states
+    /// go on.
     pub(super) fn lost_history(&mut self, model: &ValidModel, recurrences: &Recurrences, states: &[StatePair]) {
         let kept = kept_states(model, states);
         if self.options.state == State::None || kept.is_empty() {

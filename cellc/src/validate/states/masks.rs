@@ -1,4 +1,5 @@
-//! Masks that are kept between calls and added in front of a softmax: they begin at zero, which hides nothing.
+//! Masks that are kept between calls and added in front of a softmax: they begin at zero, which
+//! hides nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +22,8 @@ impl<'m> Readers<'m> {
         Self { of }
     }
 
-    /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be added to them.
+    /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be
+    /// added to them.
     fn moved(&self, start: Source, sums: bool) -> HashSet<Source> {
         let (mut found, mut open) = (HashSet::from([start]), vec![start]);
         while let Some(source) = open.pop() {

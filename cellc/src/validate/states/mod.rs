@@ -62,7 +62,8 @@ pub(super) struct Recurrences<'m> {
     by_last: HashMap<usize, usize>,
     /// By Y of a sequence.
     by_y: HashMap<usize, usize>,
-    /// By what is no value of an operation that only moves elements: how often each element is an initial state.
+    /// By what is no value of an operation that only moves elements: how often each element is an
+    /// initial state.
     starts: HashMap<Source, Vec<usize>>,
     /// What is read otherwise.
     read: BTreeSet<Source>,
@@ -136,7 +137,8 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// What a loop of several iterations hands on, where it is a state of recurrent operators of its body and nothing else.
+    /// What a loop of several iterations hands on, where it is a state of recurrent operators of
+    /// its body and nothing else.
     fn back_edges(&mut self, model: &ValidModel, body: &'m ValidLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
@@ -160,13 +162,14 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// Whether a tensor is read by recurrent operators alone, each element as the initial state of one.
+    /// Whether a tensor is read by recurrent operators alone, each element as the initial state of
+    /// one.
     fn serves_only_as_state(&self, source: Source) -> bool {
         !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
-    /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters merge tensors that are
-    /// given twice.
+    /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters
+    /// merge tensors that are given twice.
     fn starts_h_and_c(&self, source: Source) -> bool {
         self.of_h_and_c(source).is_some()
     }
@@ -222,7 +225,8 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// The recurrence and the element of its state that an element is after the last step; `by_y`: as Y says it, too.
+    /// The recurrence and the element of its state that an element is after the last step; `by_y`:
+    /// as Y says it, too.
     fn last(&self, (source, index): TensorElement, by_y: bool) -> Option<(usize, usize)> {
         let Source::Value(value) = source else { return None };
         if let Some(&recurrence) = self.by_last.get(&value) {
@@ -240,8 +244,9 @@ impl<'m> Recurrences<'m> {
         (step == last && sequence.lengths == Lengths::Full).then_some((recurrence, row * cell.hidden_size + unit))
     }
 
-    /// Where the state began that a tensor holds after the last step: the tensor, whether each element becomes the one in its
-    /// own place, and what it passes. `None` where an element is anything else, or of another tensor.
+    /// Where the state began that a tensor holds after the last step: the tensor, whether each
+    /// element becomes the one in its own place, and what it passes. `None` where an element is
+    /// anything else, or of another tensor.
     fn update(&self, model: &ValidModel, source: Source, by_y: bool) -> Option<(Source, bool, BTreeSet<usize>)> {
         let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
         for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
@@ -265,8 +270,8 @@ impl<'m> Recurrences<'m> {
         of(Order::Reverse).or_else(|| of(Order::Lengths))
     }
 
-    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of the tensor; arithmetic
-    /// element by element may come before and behind it.
+    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of
+    /// the tensor; arithmetic element by element may come before and behind it.
     fn never(&self, model: &ValidModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
         let ends: BTreeSet<usize> =
             self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
@@ -340,8 +345,8 @@ fn kind_of(node: &Node) -> String {
     }
 }
 
-/// Whether the state of a cell goes on from call to call as it does from step to step: each element of `last` becomes, by way of a pair
-/// or a variable, the same element of `initial`.
+/// Whether the state of a cell goes on from call to call as it does from step to step: each element
+/// of `last` becomes, by way of a pair or a variable, the same element of `initial`.
 pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Option<usize>) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
     let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
@@ -395,8 +400,8 @@ struct Refused<'a> {
     others: Vec<usize>,
 }
 
-/// The output of a pair, unless the names say that another output holds the new state: one that is computed from the
-/// input and has its shape.
+/// The output of a pair, unless the names say that another output holds the new state: one that is
+/// computed from the input and has its shape.
 fn unless_named_otherwise<'a>(model: &ValidModel, pair: StatePair) -> Result<usize, Refused<'a>> {
     let input = words::Words::new(&model.parameters[pair.parameter].names);
     let named = |result: usize| input.become_names(&words::Words::new(&model.results[result].names));
@@ -417,8 +422,8 @@ fn unless_named_otherwise<'a>(model: &ValidModel, pair: StatePair) -> Result<usi
     Err(Refused { pair, why, layer: None, remedy: Remedy::Option, others: Vec::new() })
 }
 
-/// Every pair that is a state already or may become one, each tensor in one pair: what `--state` has to
-/// name, as it replaces the states that are found.
+/// Every pair that is a state already or may become one, each tensor in one pair: what `--state`
+/// has to name, as it replaces the states that are found.
 fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
     for refused in refused.iter().filter(|refused| refused.remedy == Remedy::Option && refused.others.is_empty()) {
@@ -455,7 +460,8 @@ impl<'a> Validation<'a> {
         self.valid.restarts = restarts;
     }
 
-    /// Inputs that serve only as the initial state of forward recurrent operators whose last state goes to one output.
+    /// Inputs that serve only as the initial state of forward recurrent operators whose last state
+    /// goes to one output.
     fn automatic_states(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<StatePair> {
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
@@ -579,8 +585,8 @@ impl<'a> Validation<'a> {
         Ok(*result)
     }
 
-    /// Says which inputs and outputs look like states, and why they are none: all for the reason of the first.
-    /// `whole`: every pair of the option that keeps them.
+    /// Says which inputs and outputs look like states, and why they are none: all for the reason of
+    /// the first. `whole`: every pair of the option that keeps them.
     fn not_taken(&mut self, model: &ValidModel, refused: &[Refused], whole: &[StatePair]) {
         let input = |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
         let output = |result: usize| name(&model.results[result].names, "out", result);

@@ -1,4 +1,5 @@
-//! Inputs and outputs that are likely a state, though no recurrent operator alone makes one of the other.
+//! Inputs and outputs that are likely a state, though no recurrent operator alone makes one of the
+//! other.
 
 use super::Recurrences;
 use super::through::{MOST_FOLLOWED, Passages, Way};

@@ -21,7 +21,8 @@ pub(crate) const STARTS_ANEW: &str = "starts every call from";
 /// What a state starts from that no call keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// What is the same at every call. An open number of steps can go on from that only if it is a constant as it is.
+    /// What is the same at every call. An open number of steps can go on from that only if it is a
+    /// constant as it is.
     Constant { as_it_is: bool },
     /// Variables to which the last state does not go; which, where it is read as it is.
     Variables(Option<usize>),
@@ -85,7 +86,8 @@ impl<'m> WeightContents<'m> {
 }
 
 impl Recurrences<'_> {
-    /// Those whose last state is where another step of the same weights begins: steps that are written out.
+    /// Those whose last state is where another step of the same weights begins: steps that are
+    /// written out.
     fn continued(&self, model: &ValidModel, dependence: &Dependence) -> HashSet<usize> {
         let nearest = self.nearest(model, dependence);
         let begins_at = |recurrence: &Recurrence| {
@@ -170,9 +172,10 @@ pub(super) fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
     repeated
 }
 
-/// Cells that are written in parts, as PyTorch's `GRUCell` and `LSTMCell` are exported, and that start from a constant: the products of
-/// that with `[H, 3 H]` or `[H, 4 H]`. It must go into a Sigmoid and a Tanh together with what depends on an input, and the state before must
-/// meet one of these again, element by element; one of these signs alone is found in other models, too.
+/// Cells that are written in parts, as PyTorch's `GRUCell` and `LSTMCell` are exported, and that
+/// start from a constant: the products of that with `[H, 3 H]` or `[H, 4 H]`. It must go into a
+/// Sigmoid and a Tanh together with what depends on an input, and the state before must meet one of
+/// these again, element by element; one of these signs alone is found in other models, too.
 fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
     let is_constant = |source: Source| dependence.change(source) <= Change::Never;
     let products =
@@ -264,7 +267,8 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
     found
 }
 
-/// Where a state starts from what no last state reaches; `None` where every element of it is of an input, or is kept.
+/// Where a state starts from what no last state reaches; `None` where every element of it is of an
+/// input, or is kept.
 pub(super) fn lost(
     recurrence: &Recurrence,
     cell: &ValidCell,
@@ -444,15 +448,16 @@ impl Validation<'_> {
         }
     }
 
-    /// How to leave the number of steps open, and the lines that do so where the file has a fixed number.
+    /// How to leave the number of steps open, and the lines that do so where the file has a fixed
+    /// number.
     fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
         let way = "export the model with an open number of steps, and leave it open".to_owned();
         self.ways_to_open(model, starts, 1, true).unwrap_or((way, Vec::new()))
     }
 
-    /// How to leave the number of steps open of a model that takes so many, and the lines that do so
-    /// where the file has a fixed number. `None` where nothing is known to work. `untried`: true if the model may
-    /// be exported again though the file as it is cannot be opened.
+    /// How to leave the number of steps open of a model that takes so many, and the lines that do
+    /// so where the file has a fixed number. `None` where nothing is known to work. `untried`: true
+    /// if the model may be exported again though the file as it is cannot be opened.
     pub(super) fn ways_to_open(
         &self,
         model: &ValidModel,
@@ -479,8 +484,8 @@ impl Validation<'_> {
         (!lines.is_empty()).then_some((way, lines))
     }
 
-    /// How to leave these axes of inputs open, if the model is right then. `open`: those of them that the model
-    /// leaves open.
+    /// How to leave these axes of inputs open, if the model is right then. `open`: those of them
+    /// that the model leaves open.
     fn way_to_open(
         &self,
         model: &ValidModel,
@@ -516,9 +521,9 @@ impl Validation<'_> {
         (!lines.is_empty()).then(|| ("open the number of steps in the file, as the lines below do".to_owned(), lines))
     }
 
-    /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where `open` only
-    /// those of which the model leaves the number of steps open. `choice`: which of the axes of an input that may
-    /// count steps, the likeliest first.
+    /// The axes of steps, each the place of an input and an axis: inputs of so many steps, where
+    /// `open` only those of which the model leaves the number of steps open. `choice`: which of the
+    /// axes of an input that may count steps, the likeliest first.
     fn axes_of_steps(
         &self,
         model: &ValidModel,
@@ -539,7 +544,8 @@ impl Validation<'_> {
                 let is_batch = self.batch_axes[index].is_known && self.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
-            // a row of features comes last, with the steps in front of it; of channels, the steps come last
+            // a row of features comes last, with the steps in front of it; of channels, the steps
+            // come last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             // of several steps, the axis may be the first
             let first = (open || steps > 1) && last > 1 && !self.uses[index].batch;

@@ -128,7 +128,8 @@ pub(super) struct Start {
     near: HashSet<Source>,
     far: HashSet<Source>,
     pub(super) any: HashSet<Source>,
-    /// How far it is from products with matrices of gates, and what is computed from these products.
+    /// How far it is from products with matrices of gates, and what is computed from these
+    /// products.
     multiplied: Option<(Reach, HashSet<Source>)>,
 }
 
@@ -162,7 +163,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         Start { parameter, near, far, any, multiplied }
     }
 
-    /// True if a recurrent operator that is not forward, or does not take every step, starts from the input and ends in the output.
+    /// True if a recurrent operator that is not forward, or does not take every step, starts from
+    /// the input and ends in the output.
     pub(super) fn runs_otherwise(&self, start: &Start, output: Source) -> bool {
         let otherwise =
             |state: &CellState| !state.forward && start.near.contains(&state.initial) && state.near.contains(&output);
@@ -199,7 +201,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         }
     }
 
-    /// True if an output beside others is the input times a factor, plus what does not depend on the input.
+    /// True if an output beside others is the input times a factor, plus what does not depend on
+    /// the input.
     fn averages(&self, start: &Start, output: Source) -> bool {
         let linear = self.linear(start, output, MOST_TERMS);
         self.model.results.len() > 1 && linear.is_some_and(|linear| linear.scaled && linear.added)
@@ -233,7 +236,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         }
     }
 
-    /// How far the input is from products with a recurrent matrix, `[H, H]` for each gate, and what is computed from them.
+    /// How far the input is from products with a recurrent matrix, `[H, H]` for each gate, and what
+    /// is computed from them.
     fn multiplied(&self, parameter: usize, near: &HashSet<Source>) -> Option<(Reach, HashSet<Source>)> {
         let (mut reach, mut products) = (Reach::Far, Vec::new());
         for node in &self.model.nodes {
@@ -262,7 +266,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         source
     }
 
-    /// True if elements of the input stand in the output, each moved by the same number of places, beside computed ones.
+    /// True if elements of the input stand in the output, each moved by the same number of places,
+    /// beside computed ones.
     fn moves(&self, input: Source, output: Source) -> bool {
         let Source::Value(value) = output else { return false };
         let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);

@@ -163,7 +163,8 @@ impl Words {
         self.0.iter().any(|words| words.iter().any(finding))
     }
 
-    /// True if these are the names of a state before a call, and `after` those of the same state after it.
+    /// True if these are the names of a state before a call, and `after` those of the same state
+    /// after it.
     pub(super) fn become_names(&self, after: &Self) -> bool {
         self.0.iter().any(|before| after.0.iter().any(|after| become_words(before, after)))
     }

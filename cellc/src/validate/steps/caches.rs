@@ -36,8 +36,8 @@ impl<'m> Producers<'m> {
         self.nodes[value.0].map(|at| &self.model.nodes[at])
     }
 
-    /// The node that computes a value, behind operations that convert or permute, and the axis of the
-    /// node's output that is `axis` of the value.
+    /// The node that computes a value, behind operations that convert or permute, and the axis of
+    /// the node's output that is `axis` of the value.
     fn behind_permutations(&self, value: ValueId, axis: usize) -> Option<(&'m Node, usize)> {
         let node = self.of(value)?;
         match &node.op {
@@ -90,7 +90,8 @@ fn stated(model: &Model, node: usize) -> Option<&[Dim]> {
 /// The most pairs of inputs and outputs that a message lists.
 const MOST_PAIRS: usize = 4;
 
-/// The refusal of a model with caches that grow; `long`: the model with an assumed size of open axes.
+/// The refusal of a model with caches that grow; `long`: the model with an assumed size of open
+/// axes.
 pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     let model = long.model;
     let mut caches = growing(model);
@@ -125,7 +126,8 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))
 }
 
-/// Shapes for caches of one size, if nothing else is open: with one new element per call, if the model takes that.
+/// Shapes for caches of one size, if nothing else is open: with one new element per call, if the
+/// model takes that.
 fn one_size(long: &Validation, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;

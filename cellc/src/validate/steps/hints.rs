@@ -58,8 +58,8 @@ pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
     }
 }
 
-/// How to make windows without pads take any number of steps: by pads in front of the first step. `None` where
-/// that does not work.
+/// How to make windows without pads take any number of steps: by pads in front of the first step.
+/// `None` where that does not work.
 pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
     if !long.tries {
         return None;

@@ -101,7 +101,8 @@ impl StepAnalysis<'_> {
     }
 }
 
-/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the constant, and each step moves it on by one.
+/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the
+/// constant, and each step moves it on by one.
 pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;

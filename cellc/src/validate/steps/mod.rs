@@ -1,8 +1,9 @@
 //! Models whose number of steps only a call says: what is compiled is one step, which calls repeat.
 //!
-//! That computes the same only where every step computes for itself, but for what sequences hand on. It is shown on the model
-//! compiled for a number of steps that occurs nowhere else in it: every tensor either is the same for all steps, has an
-//! element for each along one axis, or is what the last step leaves.
+//! That computes the same only where every step computes for itself, but for what sequences hand
+//! on. It is shown on the model compiled for a number of steps that occurs nowhere else in it:
+//! every tensor either is the same for all steps, has an element for each along one axis, or is
+//! what the last step leaves.
 
 mod caches;
 mod hints;
@@ -60,8 +61,8 @@ impl Time {
     }
 }
 
-/// One step of a model of which nothing but the number of steps is open. `None` where that is not what is wrong with it;
-/// `only_sizes`: whether all that is said of it is that sizes are open.
+/// One step of a model of which nothing but the number of steps is open. `None` where that is not
+/// what is wrong with it; `only_sizes`: whether all that is said of it is that sizes are open.
 pub(super) fn validate<'a>(
     model: &'a Model,
     only_sizes: bool,
@@ -118,7 +119,8 @@ pub(super) fn validate<'a>(
     })
 }
 
-/// A warning: without a state that goes on, steps of an open number would not be those of one sequence.
+/// A warning: without a state that goes on, steps of an open number would not be those of one
+/// sequence.
 fn state_goes_on(long: &Validation) -> Diagnostic {
     let no_state = long.options.wording.of(Setting::NoState);
     let found =
@@ -152,7 +154,8 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
 const ONE_BY_ONE: &str =
     "steps that are computed one after the other: forward sequences of one row, and work on each step";
 
-/// Why a model does not take every number of steps: of `long` and `one`, models of many steps and of one, either has errors.
+/// Why a model does not take every number of steps: of `long` and `one`, models of many steps and
+/// of one, either has errors.
 fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps: usize) -> Diagnostics {
     let errors = |of: &Validation| -> Vec<Diagnostic> {
         of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
@@ -194,7 +197,8 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 
-/// A number of steps that nothing else in the model can be mistaken for: a prime that divides none of its sizes.
+/// A number of steps that nothing else in the model can be mistaken for: a prime that divides none
+/// of its sizes.
 fn marker(model: &Model) -> usize {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {
@@ -227,7 +231,8 @@ const COUNTS: &str = "computes with the number of steps, which only a call knows
 /// The error for an operation that reads a state by value, as steps change the state.
 const CHANGED: &str = "reads a state that steps change";
 
-/// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of time are no rows, a step has all of them.
+/// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of
+/// time are no rows, a step has all of them.
 fn has_rows(shape: &[usize], axis: usize) -> bool {
     axis > 0 && shape.len() > 2 && shape[0] > 1
 }

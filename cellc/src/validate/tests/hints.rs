@@ -5,7 +5,8 @@ use super::states::{FORWARD, GRU, H, started, zeros};
 use super::*;
 use crate::model::{Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Window};
 
-/// The shapes in the help of a message, as `--shape` takes them; those that stand side by side belong together.
+/// The shapes in the help of a message, as `--shape` takes them; those that stand side by side
+/// belong together.
 fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
     let size = |size: &str| if size == "?" { None } else { Some(size.parse().expect("a number, no letter")) };
     let mut lines: Vec<Vec<(String, Vec<Option<usize>>)>> = Vec::new();
@@ -121,7 +122,8 @@ pub(super) fn valid_convolution() -> Op {
     }))
 }
 
-/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one channel are called so.
+/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one
+/// channel are called so.
 #[test]
 fn steps_behind_channels_may_stay_open() {
     for (channels, count_of) in [(1, "number of samples"), (4, "number of steps")] {
@@ -175,7 +177,8 @@ fn limits_of_integers_are_said() {
     assert!(!said(ElementType::I16, false).contains("is read as"));
 }
 
-/// Shapes of several inputs are printed side by side, and a batch without a name is found by the layer that reads it.
+/// Shapes of several inputs are printed side by side, and a batch without a name is found by the
+/// layer that reads it.
 #[test]
 fn hints_of_several_inputs_work_as_they_stand() {
     use super::batch::recurrent;
@@ -203,7 +206,8 @@ fn steps_in_front_are_found_by_name_and_by_layer() {
     }
 }
 
-/// Of a model with fixed sizes the lines of an export open the axis of steps, whichever was asked for.
+/// Of a model with fixed sizes the lines of an export open the axis of steps, whichever was asked
+/// for.
 #[test]
 fn an_export_opens_the_axis_of_steps() {
     for steps_first in [false, true] {
@@ -228,8 +232,8 @@ fn an_export_opens_the_axis_of_steps() {
     }
 }
 
-/// Of a GRU whose steps come first, the second axis is the batch, whatever its size is called: what is said of it
-/// names the layer and what works, whichever way the axis was given.
+/// Of a GRU whose steps come first, the second axis is the batch, whatever its size is called: what
+/// is said of it names the layer and what works, whichever way the axis was given.
 #[test]
 fn an_open_batch_is_not_taken_for_steps() {
     let name = |axis: usize, name: &str| crate::model::AxisName { input: "x".to_owned(), axis, name: name.to_owned() };

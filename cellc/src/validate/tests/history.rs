@@ -1,5 +1,5 @@
-//! Operations over the steps beside states that go on from call to call: what they need of earlier steps is kept, or
-//! a warning says that it is not.
+//! Operations over the steps beside states that go on from call to call: what they need of earlier
+//! steps is kept, or a warning says that it is not.
 
 use super::states::{H, sequence};
 use super::*;
@@ -28,7 +28,8 @@ fn turned(graph: &mut Graph, x: ValueId) -> ValueId {
     graph.op(Op::Transpose, &[x, order])
 }
 
-/// An LSTM whose h and c are inputs and outputs, behind something that is made of so many steps (-1: any number).
+/// An LSTM whose h and c are inputs and outputs, behind something that is made of so many steps
+/// (-1: any number).
 fn kept_behind(steps: isize, between: Between) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, steps, H as isize]);
@@ -57,7 +58,8 @@ fn open() -> Options {
     Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() }
 }
 
-/// What looks back by windows, by pads or by one number in front, and streams where the number of steps is open.
+/// What looks back by windows, by pads or by one number in front, and streams where the number of
+/// steps is open.
 fn causal() -> Vec<(&'static str, Between)> {
     vec![
         ("convolution", |g, x| convolved(g, x, 3, [2, 0])),
@@ -175,8 +177,8 @@ fn windows_beside_the_steps_lose_nothing() {
     assert_eq!(said(&graph, &Options::default()), "");
 }
 
-/// Attention of one element over a window of four, with a mask that moves on by one place in each call and that
-/// `added` makes of what is kept.
+/// Attention of one element over a window of four, with a mask that moves on by one place in each
+/// call and that `added` makes of what is kept.
 fn masked(new: f32, added: Between) -> Graph {
     let mut graph = Graph::default();
     let (x, mask) = (graph.parameter("x", &[1, 4]), graph.parameter("mask", &[1, 4]));

@@ -94,7 +94,8 @@ fn a_body_keeps_only_what_is_read() {
     assert_eq!(valid.constants.len(), 0);
 }
 
-/// What trips hand on has a scale where the first trip's has it, too, and every trip rounds: h' = clip(round(h + x w), 3) / 4.
+/// What trips hand on has a scale where the first trip's has it, too, and every trip rounds: h' =
+/// clip(round(h + x w), 3) / 4.
 #[test]
 fn what_trips_hand_on_may_be_multiples() {
     let multiples = |initial: Option<f32>, rounds: bool| {
@@ -160,7 +161,8 @@ fn counted(count: i64, go: i64, body: Model, current_iteration: Option<usize>, c
     graph
 }
 
-/// s' = s + x[i] * n, n' = n + 1, and whether i < 2; s' and n' are Results 0 and 1, the last one is Result 2.
+/// s' = s + x[i] * n, n' = n + 1, and whether i < 2; s' and n' are Results 0 and 1, the last one is
+/// Result 2.
 fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);

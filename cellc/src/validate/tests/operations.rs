@@ -8,7 +8,8 @@ pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
     (0..shape.iter().product::<usize>()).map(|i| i as f64).collect()
 }
 
-/// The outputs of what `build` makes of a tensor of that shape, first of an input of the model, then of a constant.
+/// The outputs of what `build` makes of a tensor of that shape, first of an input of the model,
+/// then of a constant.
 #[track_caller]
 pub(super) fn both_ways(
     shape: &[usize],
@@ -687,7 +688,8 @@ fn parts_without_elements_are_left_out() {
     assert_eq!(parts, expected);
 }
 
-/// Sums over no elements are 0, and products of matrices, too; a mean of no elements and an empty output are refused.
+/// Sums over no elements are 0, and products of matrices, too; a mean of no elements and an empty
+/// output are refused.
 #[test]
 fn parts_without_elements_are_folded() {
     let part = |g: &mut Graph, x: ValueId| {
@@ -746,8 +748,8 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
     assert_eq!(valid.results[0].shape, [2, 3]);
 }
 
-/// Functions that are made of activations are theirs to seven digits, where they are small too, and NaN where they have no
-/// value.
+/// Functions that are made of activations are theirs to seven digits, where they are small too, and
+/// NaN where they have no value.
 #[test]
 fn functions_of_circles_and_hyperbolas() {
     use Elementwise as E;

@@ -52,7 +52,8 @@ fn both_directions_are_two_cells() {
     assert_eq!(valid.results[0].shape, [2, 2, 3, 2]);
     assert_eq!(valid.results[1].shape, [2, 2, 2]);
     assert_eq!(valid.states, [], "h0 and c0 hold both directions");
-    // each direction is what the sequence of that direction alone computes with its part of everything
+    // each direction is what the sequence of that direction alone computes with its part of
+    // everything
     let step = |values: &[Vec<f64>]| computed(&graph, values);
     let x: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.1 - 0.5).collect();
     let state: Vec<f64> = (0..8).map(|i| f64::from(i) * 0.1).collect();

@@ -373,7 +373,8 @@ fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     (graph.node("numbers", Op::Range, &inputs, Graph::value(None, ElementType::I64)), lengths)
 }
 
-/// A Range with a limit that is bounded has room for the most elements; what reads it takes those that there are.
+/// A Range with a limit that is bounded has room for the most elements; what reads it takes those
+/// that there are.
 #[test]
 fn a_range_to_a_bounded_limit_counts_its_elements() {
     let reduced = |reduction: Reduction| {

@@ -1,4 +1,5 @@
-//! What starts anew though it is not read from a constant, and what goes on though it looks as if it did not.
+//! What starts anew though it is not read from a constant, and what goes on though it looks as if
+//! it did not.
 
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
@@ -39,7 +40,8 @@ fn assign(graph: &mut Graph, name: &str, value: ValueId) {
     graph.op(Op::Assign { variable: name.to_owned() }, &[value]);
 }
 
-/// A cell that starts from a variable, which becomes what `next` makes of x, the variable and the cell's h.
+/// A cell that starts from a variable, which becomes what `next` makes of x, the variable and the
+/// cell's h.
 fn assigned(next: fn(&mut Graph, [ValueId; 3]) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2]);
@@ -274,7 +276,8 @@ fn long_chains_are_looked_at_once() {
     }
 }
 
-/// What a loop of one iteration hands on, no cell in it: next is `next` of the piece and what is carried.
+/// What a loop of one iteration hands on, no cell in it: next is `next` of the piece and what is
+/// carried.
 fn handed_on(start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
     handed_on_for(1, start, keep)
 }
@@ -344,7 +347,8 @@ fn nothing_is_said_where_no_state_is_wanted() {
     assert!(warnings.to_string().contains("--no-state"), "{warnings}");
 }
 
-/// A cell of PyTorch in parts, of 3 units: `gates` of 3 or 4; it starts from what `start` makes of x, and c too.
+/// A cell of PyTorch in parts, of 3 units: `gates` of 3 or 4; it starts from what `start` makes of
+/// x, and c too.
 fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[N as isize, 2]);
@@ -436,7 +440,8 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     let open = said(&started(GRU, Direction::Forward, -1, zeros), &whole(7));
     assert!(open.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")), "{open}");
     assert!(said(&handed_on_for(7, |g, _| zero(g), false), &Options::default()).contains(SAYS));
-    // the state is an input, or kept; the layer needs whole sequences; whole sequences are what is wanted
+    // the state is an input, or kept; the layer needs whole sequences; whole sequences are what is
+    // wanted
     let from_input = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[1, 3]);
     assert_eq!(said(&handed_on_for(7, from_input, false), &Options::default()), "");
     assert_eq!(said(&handed_on_for(7, |g, _| variable(g, "v"), true), &Options::default()), "");
@@ -477,7 +482,8 @@ fn steps_that_are_written_out_begin_anew() {
     }
 }
 
-/// A size that the user gives by its name is opened by its name; a file with a fixed size is changed.
+/// A size that the user gives by its name is opened by its name; a file with a fixed size is
+/// changed.
 #[test]
 fn the_number_of_steps_is_opened_where_it_was_fixed() {
     let graph = |file: &str, producer: Option<&str>, steps: isize| {
@@ -513,7 +519,8 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
     }
 }
 
-/// An open number of steps keeps the state, from the constant that the model gives it, and says so where no state is wanted.
+/// An open number of steps keeps the state, from the constant that the model gives it, and says so
+/// where no state is wanted.
 #[test]
 fn no_state_beside_open_steps_is_warned_about() {
     let learned = |graph: &mut Graph, _: ValueId| graph.floats(&[1, 1, H], &[0.5, -0.25, 0.125]);

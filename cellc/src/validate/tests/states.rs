@@ -1,4 +1,5 @@
-//! Inputs that are states, inputs that only resemble states, and states that begin anew at every call.
+//! Inputs that are states, inputs that only resemble states, and states that begin anew at every
+//! call.
 
 use super::*;
 use crate::model::{BroadcastMode, Direction, Loop, LoopInput, LoopOutput, Slicing};
@@ -730,7 +731,8 @@ fn the_printed_option_names_the_states_that_are_found_too() {
     assert!(text.contains("add --state h=hn --state level_state=new_level_state"), "{text}");
 }
 
-/// A state that other operations change on the way to a layer of both directions is neither offered nor taken.
+/// A state that other operations change on the way to a layer of both directions is neither offered
+/// nor taken.
 #[test]
 fn a_changed_state_of_both_directions_is_not_offered() {
     let mut graph = Graph::default();

@@ -178,7 +178,8 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     assert!(!said(&traced(&[1, 7, 4], &[0], false), None).contains("only the"));
 }
 
-/// Attention over a cache to which every call appends a key: `past` of `[1, 2, -1, 8]`, as it is or permuted.
+/// Attention over a cache to which every call appends a key: `past` of `[1, 2, -1, 8]`, as it is or
+/// permuted.
 fn growing_cache(permuted: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2, 1, 8]);

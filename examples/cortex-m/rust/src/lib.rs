@@ -1,6 +1,7 @@
 //! Twelve frames through RNNoise's network on a Cortex-M4F, in Rust without std: `make run-rust`.
 //!
-//! The board's start, its timer and what prints are those of the program in C; the network needs none of them, no crate and no heap.
+//! The board's start, its timer and what prints are those of the program in C; the network needs
+//! none of them, no crate and no heap.
 
 #![cfg_attr(target_os = "none", no_std)]
 // a machine with an operating system has a start of its own
@@ -17,7 +18,8 @@ use rnnoise::{Outputs, Rnnoise};
 /// Features of twelve frames: little-endian f32.
 static FRAMES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frames.bin"));
 
-/// Instructions that QEMU executes in a tick of the timer: a nanosecond each, at 25 MHz. On a chip a tick is a cycle.
+/// Instructions that QEMU executes in a tick of the timer: a nanosecond each, at 25 MHz. On a chip
+/// a tick is a cycle.
 const INSTRUCTIONS_A_TICK: u32 = 40;
 
 unsafe extern "C" {

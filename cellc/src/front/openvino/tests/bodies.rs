@@ -3,7 +3,8 @@
 use super::*;
 use crate::model::{Dim, If, Loop, LoopInput, LoopOutput, Slicing};
 
-/// A body with Parameters 0 and 1, the sum of both, its tanh as Result 4 and itself as Result 5, all of `[1, 1, 3]`.
+/// A body with Parameters 0 and 1, the sum of both, its tanh as Result 4 and itself as Result 5,
+/// all of `[1, 1, 3]`.
 fn body() -> Graph {
     let mut body = Graph::default();
     let (x, h) = (body.parameter("1,1,3", "f32"), body.parameter("1,1,3", "f32"));

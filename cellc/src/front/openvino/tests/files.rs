@@ -64,7 +64,8 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn every_encoding_gives_the_same_model() {
-    // a name that needs more than ASCII, and is there in ISO-8859-1 too; U+0085 is not what windows-1252 has at 0x85
+    // a name that needs more than ASCII, and is there in ISO-8859-1 too; U+0085 is not what
+    // windows-1252 has at 0x85
     let text = edit(GRU, "name=\"cell\"", "name=\"z\u{e9}ro \u{85}\"");
     let cell = "z\u{e9}ro \u{85}";
     let declared = |encoding: &str| {

@@ -21,7 +21,8 @@ use crate::model::{
 use crate::options::Options;
 use crate::validate::validate;
 
-/// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W, R, B.
+/// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W,
+/// R, B.
 const GRU: &str = r#"<?xml version="1.0"?>
 <net name="gru" version="11">
 	<layers>
@@ -125,7 +126,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// Adds a layer that reads ports of other layers; `data` is its data element's attributes, `inside` any other elements.
+    /// Adds a layer that reads ports of other layers; `data` is its data element's attributes,
+    /// `inside` any other elements.
     fn layer(
         &mut self,
         (kind, set): (&str, &str),

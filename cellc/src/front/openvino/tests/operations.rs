@@ -20,7 +20,8 @@ fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> Strin
     graph.text()
 }
 
-/// The operation of the layer after the Parameters, and the types of what it produces. Nothing is warned about.
+/// The operation of the layer after the Parameters, and the types of what it produces. Nothing is
+/// warned about.
 fn operation(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> (Op, Vec<ElementType>) {
     let (model, said) = lowered(&alone(kind, data, inputs, outputs));
     assert_eq!(said, Diagnostics::default(), "{kind:?} {data}: {said}");
@@ -454,7 +455,8 @@ fn windows() -> Vec<Case> {
     ]
 }
 
-/// The elements of a maximum pool are an output of their own; the indices are another, which must be unused.
+/// The elements of a maximum pool are an output of their own; the indices are another, which must
+/// be unused.
 #[test]
 fn a_maximum_pool_has_indices() {
     let data = "kernel=\"1\" strides=\"1\" dilations=\"1\" index_element_type=\"i32\" axis=\"0\"";
@@ -500,7 +502,8 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 
 #[test]
 fn every_type_of_layer_that_is_read() {
-    // these stand in every model, bodies have tests of their own, and FakeQuantize and LRN want constants: cases of the corpus have them
+    // these stand in every model, bodies have tests of their own, and FakeQuantize and LRN want
+    // constants: cases of the corpus have them
     let mut tried = vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize", "LRN"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// As many as a hostile file would hold; reading it must end, in time that grows with its length and no faster.
+/// As many as a hostile file would hold; reading it must end, in time that grows with its length
+/// and no faster.
 const MANY: usize = 100_000;
 
 #[test]

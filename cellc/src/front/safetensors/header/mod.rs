@@ -1,8 +1,10 @@
-//! The header of a `.safetensors` file: what its tensors are, and where. The crate `safetensors` reads the same (the tests compare the two), but brings
-//! serde into the first build of everyone who uses a macro.
+//! The header of a `.safetensors` file: what its tensors are, and where. The crate `safetensors`
+//! reads the same (the tests compare the two), but brings serde into the first build of everyone
+//! who uses a macro.
 //!
-//! A header is a length of eight bytes and a JSON object of tensors by name. Each tensor has `dtype`, `shape` and `data_offsets`, which count from the
-//! end of the header. The key `__metadata__` maps texts to texts.
+//! A header is a length of eight bytes and a JSON object of tensors by name. Each tensor has
+//! `dtype`, `shape` and `data_offsets`, which count from the end of the header. The key
+//! `__metadata__` maps texts to texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

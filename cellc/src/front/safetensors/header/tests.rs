@@ -1,5 +1,5 @@
-//! The reader of headers beside that of the crate `safetensors`. What the crate takes and this one refuses is tested in
-//! `what_the_crate_ignores_is_refused`.
+//! The reader of headers beside that of the crate `safetensors`. What the crate takes and this one
+//! refuses is tested in `what_the_crate_ignores_is_refused`.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use super::*;
 use crate::random::Random;
 
-/// What a header says: the type, the shape and the bytes of each tensor by its name, and the metadata.
+/// What a header says: the type, the shape and the bytes of each tensor by its name, and the
+/// metadata.
 type Parsed = (BTreeMap<String, (String, Vec<usize>, Range<usize>)>, BTreeMap<String, String>);
 
 fn ours(file: &[u8]) -> Result<Parsed, String> {
