@@ -1,10 +1,8 @@
-//! How a row of weights becomes whole numbers. Generated Rust that packs weights has this text too,
-//! and generated C the same arithmetic, so that what is packed at run time has the bits of what is
-//! packed here. Each part stands behind its name.
+//! How a row of weights becomes whole numbers. Generated Rust that packs weights has this text too, and generated C the same arithmetic, so that what is packed at run time
+//! has the bits of what is packed here. Each part stands behind its name.
 
-// : Row
-/// What a row of weights becomes: whole numbers up to a range, and what these are multiplied by,
-/// which is NaN where a weight is not finite.
+//: Row
+/// What a row of weights becomes: whole numbers up to a range, and what these are multiplied by, which is NaN where a weight is not finite.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) scale: f32,
@@ -38,10 +36,8 @@ fn is_own_scale<F: Fn(usize) -> f32>(count: usize, weight: &F, scale: f32, range
         (times * scale - weight(k)).abs() <= slack && times.abs() <= f32::from(range)
     })
 }
-/// The scale of which all weights of a row are multiples, by whole numbers up to a range, as those
-/// of a quantised model are: 1 for whole numbers, which so stay what they are, else the largest
-/// such scale; multiples may be off by 2^-21 of the largest weight, as models compute them in f32.
-/// 0 if there is none.
+/// The scale of which all weights of a row are multiples, by whole numbers up to a range, as those of a quantised model are: 1 for whole numbers, which so stay what they are, else
+/// the largest such scale; multiples may be off by 2^-21 of the largest weight, as models compute them in f32. 0 if there is none.
 pub(super) fn own_scale_of<F: Fn(usize) -> f32>(count: usize, weight: &F, largest: f32, range: u16) -> f32 {
     if largest > 0.0 {
         if is_own_scale(count, weight, 1.0, range, 0.0) {
@@ -65,20 +61,19 @@ pub(super) fn own_scale_of<F: Fn(usize) -> f32>(count: usize, weight: &F, larges
     }
     0.0
 }
-// : row_of_bytes
+//: row_of_bytes
 /// What a row becomes in 8 bits: the largest weight is 127, unless the row has a scale already.
 pub(super) fn row_of_bytes<F: Fn(usize) -> f32>(count: usize, weight: &F) -> Row {
     let largest = largest_of(count, weight);
     let own = own_scale_of(count, weight, largest, 127);
     Row { scale: if own > 0.0 { own } else { largest / 127.0 }, range: 127.0 }
 }
-// : row_of_pairs
+//: row_of_pairs
 /// The sum of the magnitudes of a row.
 fn magnitudes_of<F: Fn(usize) -> f32>(row: Row, count: usize, weight: &F) -> u64 {
     (0..count).map(|k| u64::from(whole_of(row, weight(k)).unsigned_abs())).sum()
 }
-/// What a row becomes in 16 bits: the largest weight is the largest number for which the sum of the
-/// magnitudes is not above the given one, unless the row has a scale already.
+/// What a row becomes in 16 bits: the largest weight is the largest number for which the sum of the magnitudes is not above the given one, unless the row has a scale already.
 pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: u32) -> Row {
     let largest = largest_of(count, weight);
     let own = Row { scale: own_scale_of(count, weight, largest, 255), range: 255.0 };
@@ -100,10 +95,9 @@ pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: 
     }
     row
 }
-// : row_word
-/// The `k`-th word of a row of whole numbers: a row is cut into as many parts as a word holds
-/// numbers, and this word holds the `k`-th ones of all, so that vectors of words are made of
-/// vectors.
+//: row_word
+/// The `k`-th word of a row of whole numbers: a row is cut into as many parts as a word holds numbers, and this word holds the `k`-th ones of all, so that vectors of words
+/// are made of vectors.
 pub(super) fn row_word<F: Fn(usize) -> f32>(row: Row, parts: usize, count: usize, weight: &F, k: usize) -> u32 {
     let (words, bits) = (count.div_ceil(parts.max(1)), if parts == 4 { 8 } else { 16 });
     let mut word = 0;
@@ -116,9 +110,8 @@ pub(super) fn row_word<F: Fn(usize) -> f32>(row: Row, parts: usize, count: usize
     }
     word
 }
-// : row_start
-/// What the sums of a row begin at where each number that it multiplies is 128 more than what it
-/// stands for.
+//: row_start
+/// What the sums of a row begin at where each number that it multiplies is 128 more than what it stands for.
 pub(super) fn row_start<F: Fn(usize) -> f32>(row: Row, count: usize, weight: &F) -> u32 {
     let sum: i32 = (0..count).map(|k| whole_of(row, weight(k))).sum();
     sum.wrapping_mul(-128) as u32

@@ -1,4 +1,4 @@
-// : dot_quads_of_4
+//: dot_quads_of_4
 /// Adds the products of the bytes of a with those of one lane of b, each with a sign.
 #[inline]
 #[attribute]

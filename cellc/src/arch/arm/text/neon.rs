@@ -1,6 +1,5 @@
-// : dot_apart_4
-/// Adds to the i32 lanes of `sum`: the first four i16 of `a` times i16 `LOW` of `b`, and the last
-/// four times i16 `HIGH`.
+//: dot_apart_4
+/// Adds to the i32 lanes of `sum`: the first four i16 of `a` times i16 `LOW` of `b`, and the last four times i16 `HIGH`.
 #[inline]
 #[attribute]
 fn dot_apart_4<const LOW: i32, const HIGH: i32>(a: U32x4, b: U32x4, sum: U32x4) -> U32x4 {

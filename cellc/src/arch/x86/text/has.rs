@@ -1,6 +1,5 @@
-/// True if the processor has AVX, FMA, F16C and the features `leaf7` (bits of cpuid leaf 7: ebx and
-/// ecx, and eax of subleaf 1), and if the operating system saves the registers `xcr0` (bits of
-/// XCR0).
+/// True if the processor has AVX, FMA, F16C and the features `leaf7` (bits of cpuid leaf 7: ebx and ecx, and eax of subleaf 1), and if the
+/// operating system saves the registers `xcr0` (bits of XCR0).
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
 fn has(leaf7: [u32; 3], xcr0: u64) -> bool {

@@ -1,5 +1,4 @@
-/// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and the system saves all vector
-/// registers.
+/// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and the system saves all vector registers.
 #[cfg(target_arch = "x86_64")]
 fn has_avx512_vnni() -> bool {
     const AVX2: u32 = 1 << 5;

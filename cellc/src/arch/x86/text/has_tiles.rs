@@ -1,5 +1,4 @@
-/// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and AMX with products of bytes, and if
-/// Linux grants the program AMX. From then on Linux saves the tiles of all threads.
+/// True if the processor has AVX-512 F, DQ, BW, VL and VNNI, and AMX with products of bytes, and if Linux grants the program AMX. From then on Linux saves the tiles of all threads.
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_os = "linux"))]
 fn has_tiles() -> bool {
     const AVX2: u32 = 1 << 5;
@@ -22,8 +21,7 @@ fn has_tiles() -> bool {
         return false;
     }
     let result: u64;
-    // SAFETY: cpuid exists on every x86-64; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
-    // takes numbers and changes no memory of the program
+    // SAFETY: cpuid exists on every x86-64; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) takes numbers and changes no memory of the program
     unsafe {
         if core::arch::x86_64::__cpuid_count(7, 0).edx & TILES_OF_BYTES != TILES_OF_BYTES {
             return false;

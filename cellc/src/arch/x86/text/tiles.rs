@@ -1,10 +1,9 @@
 
-// : tiles
-/// Sums of products of bytes, four in the bits of each f32:
-/// `to[row * pitch + panel * columns + column]` is that of `elements[row * words + k]` and
-/// `weights[panel * stride + k * columns + column]` for all k. `at` are the first of each, `shape`
-/// is `[rows, words, columns, panels, stride, pitch]`: up to 16 rows. All tiles of 16 columns come
-/// first, then those of the columns that are left, which have other shapes.
+//: tiles
+/// Sums of products of bytes, four in the bits of each f32: `to[row * pitch + panel * columns + column]` is that of
+/// `elements[row * words + k]` and `weights[panel * stride + k * columns + column]` for all k. `at` are the first of each, `shape` is
+/// `[rows, words, columns, panels, stride, pitch]`: up to 16 rows. All tiles of 16 columns come first, then those of the columns that are left, which
+/// have other shapes.
 #[attribute]
 fn tiles<W, const E: usize, const N: usize, const T: usize>(
     elements: &[f32; E],
@@ -13,8 +12,7 @@ fn tiles<W, const E: usize, const N: usize, const T: usize>(
     at: [usize; 3],
     shape: [usize; 6],
 ) {
-    /// Of tiles 0 to 3, which are sums, 4 and 5, elements and weights, 6 and 7, those at the end of
-    /// a row of elements; and how many there are.
+    /// Of tiles 0 to 3, which are sums, 4 and 5, elements and weights, 6 and 7, those at the end of a row of elements; and how many there are.
     #[repr(C, align(64))]
     struct Shapes {
         palette: u8,
@@ -54,10 +52,9 @@ fn tiles<W, const E: usize, const N: usize, const T: usize>(
             rest,
             stride: stride * 4,
         };
-        // the sums that are stored stand behind the first ones as the columns of weights do SAFETY:
-        // the tiles lie within what is borrowed, as was asked above; W has four bytes, and any bits
-        // are weights; the processor has these instructions and the program may use them, or this
-        // module would not run
+        // the sums that are stored stand behind the first ones as the columns of weights do
+        // SAFETY: the tiles lie within what is borrowed, as was asked above; W has four bytes, and any bits are weights; the processor has these
+        // instructions and the program may use them, or this module would not run
         unsafe {
             core::arch::asm!(
                 "ldtilecfg [{shapes}]",

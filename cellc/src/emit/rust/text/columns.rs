@@ -2,23 +2,23 @@
 #[derive(Clone, Copy)]
 struct Columns<V, const W: usize, const C: usize>(usize, core::marker::PhantomData<V>);
 impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
-// * first
+//* first
     /// The first ones.
     #[inline(always)]
     fn first() -> Self {
         const { assert!(W <= C) };
         Columns(0, core::marker::PhantomData)
     }
-// .
-// * all
+//.
+//* all
     /// All of them, `W` at a time.
     #[inline(always)]
     fn all() -> impl Iterator<Item = Self> {
         const { assert!(C / W * W == C) };
         (0..const { C / W }).map(|pass| Columns(pass * W, core::marker::PhantomData))
     }
-// .
-// * load
+//.
+//* load
     /// What stands in these columns of a run of all columns, which begins at element `AT`.
     #[inline(always)]
     fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
@@ -26,8 +26,8 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
         // SAFETY: the columns are among those of the run, which is inside, as asserted
         T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
     }
-// .
-// * store
+//.
+//* store
     /// Writes these columns of such a run.
     #[inline(always)]
     fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
@@ -35,5 +35,5 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
         // SAFETY: the columns are among those of the run, which is inside, as asserted
         value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })
     }
-// .
+//.
 }

@@ -1,4 +1,4 @@
-// : dot_pairs_lane
+//: dot_pairs_lane
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
 #[inline]
 fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
@@ -7,7 +7,7 @@ fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(low as u32).wrapping_add(high as u32)
 }
 
-// : dot_quads_lane
+//: dot_quads_lane
 /// Adds the products of the bytes of a with those of b, each with a sign.
 #[inline]
 fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
@@ -15,18 +15,17 @@ fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
 }
 
-// : dot_unsigned_quads_lane
+//: dot_unsigned_quads_lane
 /// Adds the products of the bytes of a, with a sign, with those of b, without one.
 #[inline]
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
-    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those
-    // that have none alike
+    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
     let a = core::hint::black_box(a);
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
 }
 
-// : dot_even_bytes_lane
+//: dot_even_bytes_lane
 /// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
 #[inline]
 fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
@@ -34,14 +33,14 @@ fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(product(0)).wrapping_add(product(16))
 }
 
-// : dot_odd_bytes_lane
+//: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
 #[inline]
 fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     dot_even_bytes_lane(a >> 8, b, sum)
 }
 
-// : length_i32
+//: length_i32
 /// Length `AT`, clamped to 0 and `most`.
 #[inline]
 fn length_i32<const AT: usize, const N: usize>(from: &[i32; N], most: u32) -> u32 {
@@ -49,7 +48,7 @@ fn length_i32<const AT: usize, const N: usize>(from: &[i32; N], most: u32) -> u3
     (length.max(0) as u32).min(most)
 }
 
-// : length_i64
+//: length_i64
 /// Length `AT`, clamped to 0 and `most`.
 #[inline]
 fn length_i64<const AT: usize, const N: usize>(from: &[i64; N], most: u32) -> u32 {
@@ -57,7 +56,7 @@ fn length_i64<const AT: usize, const N: usize>(from: &[i64; N], most: u32) -> u3
     length.max(0).min(i64::from(most)) as u32
 }
 
-// : length_bool
+//: length_bool
 /// 1 where element `AT` is true, else 0; at most `most`.
 #[inline]
 fn length_bool<const AT: usize, const N: usize>(from: &[bool; N], most: u32) -> u32 {
@@ -65,7 +64,7 @@ fn length_bool<const AT: usize, const N: usize>(from: &[bool; N], most: u32) -> 
     u32::from(truth).min(most)
 }
 
-// : above_i32
+//: above_i32
 /// How far element `AT` is above `least`, at most `most`.
 #[inline]
 fn above_i32<const AT: usize, const N: usize>(from: &[i32; N], least: i32, most: u32) -> u32 {
@@ -73,7 +72,7 @@ fn above_i32<const AT: usize, const N: usize>(from: &[i32; N], least: i32, most:
     number.max(least).abs_diff(least).min(most)
 }
 
-// : above_i64
+//: above_i64
 /// How far element `AT` is above `least`, at most `most`.
 #[inline]
 fn above_i64<const AT: usize, const N: usize>(from: &[i64; N], least: i32, most: u32) -> u32 {
@@ -82,28 +81,28 @@ fn above_i64<const AT: usize, const N: usize>(from: &[i64; N], least: i32, most:
     number.max(least).abs_diff(least).min(u64::from(most)) as u32
 }
 
-// : store_i32
+//: store_i32
 /// Sets element `AT` to a whole number; NaN is 0.
 #[inline]
 fn store_i32<const AT: usize, const N: usize>(to: &mut [i32; N], F32x1(value): F32x1) {
     *part_of_mut::<AT, 1, _, N>(to) = [value as i32];
 }
 
-// : store_i64
+//: store_i64
 /// Sets element `AT` to a whole number; NaN is 0.
 #[inline]
 fn store_i64<const AT: usize, const N: usize>(to: &mut [i64; N], F32x1(value): F32x1) {
     *part_of_mut::<AT, 1, _, N>(to) = [value as i64];
 }
 
-// : store_bool
+//: store_bool
 /// Sets element `AT`, which is true where the number is not 0.
 #[inline]
 fn store_bool<const AT: usize, const N: usize>(to: &mut [bool; N], F32x1(value): F32x1) {
     *part_of_mut::<AT, 1, _, N>(to) = [value != 0.0];
 }
 
-// : length_u32
+//: length_u32
 /// Length `AT`, at most `most`.
 #[inline]
 fn length_u32<const AT: usize, const N: usize>(from: &[u32; N], most: u32) -> u32 {
@@ -111,7 +110,7 @@ fn length_u32<const AT: usize, const N: usize>(from: &[u32; N], most: u32) -> u3
     length.min(most)
 }
 
-// : copy
+//: copy
 /// Copies `L` consecutive elements.
 #[inline]
 fn copy<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
@@ -123,7 +122,7 @@ fn copy<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usiz
     *part_from_mut::<LAST, L, _, N>(to, at) = *part_from::<LAST_FROM, L, _, M>(from, start);
 }
 
-// : add_elements
+//: add_elements
 /// Adds `L` consecutive elements.
 #[inline]
 fn add_elements<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
@@ -138,7 +137,7 @@ fn add_elements<const L: usize, const LAST: usize, const LAST_FROM: usize, const
     }
 }
 
-// : copy_one
+//: copy_one
 /// Copies one element to `L` consecutive ones.
 #[inline]
 fn copy_one<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
@@ -151,7 +150,7 @@ fn copy_one<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: 
     *part_from_mut::<LAST, L, _, N>(to, at) = [x; L];
 }
 
-// : strided
+//: strided
 /// A row of weights: the number of each, and the weight. The last one is number `LAST` of all.
 #[inline]
 fn strided<const LAST: usize, const N: usize>(
@@ -162,9 +161,9 @@ fn strided<const LAST: usize, const N: usize>(
     move |k| part_from::<LAST, 1, _, N>(from, start + k * stride)[0]
 }
 
-// : pack_words
-/// Packs a row of whole numbers, `P` in each word. `A` words are neighbours, and such groups lie
-/// `step` apart. The last word is number `LAST` of all.
+//: pack_words
+/// Packs a row of whole numbers, `P` in each word. `A` words are neighbours, and such groups lie `step` apart. The last word is number
+/// `LAST` of all.
 fn pack_words<const P: usize, const A: usize, const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [f32; N],
     at: usize,
@@ -179,9 +178,9 @@ fn pack_words<const P: usize, const A: usize, const LAST: usize, const N: usize,
     }
 }
 
-// : pack_pairs
-/// Packs a row of whole numbers, two bytes in each element. `A` elements are neighbours, and such
-/// groups lie `step` apart. The last element is number `LAST` of all.
+//: pack_pairs
+/// Packs a row of whole numbers, two bytes in each element. `A` elements are neighbours, and such groups lie `step` apart. The last
+/// element is number `LAST` of all.
 fn pack_pairs<const A: usize, const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [[u8; 2]; N],
     at: usize,
@@ -196,10 +195,9 @@ fn pack_pairs<const A: usize, const LAST: usize, const N: usize, F: Fn(usize) ->
     }
 }
 
-// : pack_words_apart
-/// Packs a row of whole numbers, two in each word, such words `step` apart. Of each four words from
-/// a multiple of four on, the first halves stand in front of the second ones. The last four begin
-/// at `LAST`.
+//: pack_words_apart
+/// Packs a row of whole numbers, two in each word, such words `step` apart. Of each four words from a multiple of four on, the first halves
+/// stand in front of the second ones. The last four begin at `LAST`.
 fn pack_words_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [f32; N],
     at: usize,
@@ -218,10 +216,9 @@ fn pack_words_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     }
 }
 
-// : pack_pairs_apart
-/// Packs a row of whole numbers of a byte, two in each element, such elements `step` apart. Of each
-/// four elements from a multiple of four on, the first bytes stand in front of the second ones. The
-/// last four begin at `LAST`.
+//: pack_pairs_apart
+/// Packs a row of whole numbers of a byte, two in each element, such elements `step` apart. Of each four elements from a multiple of four
+/// on, the first bytes stand in front of the second ones. The last four begin at `LAST`.
 fn pack_pairs_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [[u8; 2]; N],
     at: usize,
@@ -241,13 +238,13 @@ fn pack_pairs_apart<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     }
 }
 
-// : pack_scale
+//: pack_scale
 /// Packs what the whole numbers of a row are multiplied by.
 fn pack_scale<const LAST: usize, const N: usize>(to: &mut [f32; N], at: usize, row: Row) {
     *part_from_mut::<LAST, 1, _, N>(to, at) = [row.scale];
 }
 
-// : pack_start
+//: pack_start
 /// Packs what the sums of a row begin at.
 fn pack_start<const LAST: usize, const N: usize, F: Fn(usize) -> f32>(
     to: &mut [f32; N],

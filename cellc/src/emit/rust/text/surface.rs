@@ -1,41 +1,41 @@
-// : version
+//: version
 /// The version of cellc that generated this file.
 #[unused]
 pub const CELLC_VERSION: &str = "CELLC_RELEASE";
-// * model's file
+//* model's file
 /// SHA-256 of the model's file.
 #[unused]
 pub const MODEL_SHA256: &str = "HEXADECIMAL_DIGEST";
-// .
+//.
 
-// : isa
+//: isa
 /// An instruction set of this machine. Only [`Isa::detect`] and [`Isa::from_name`] make one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isa(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-// * isas
+//* isas
     CFG
     ISA_KIND = ISA_NUMBER,
-// .
+//.
 }
-// * asks
+//* asks
 /// What [`Isa::detect`] has found, 0 before it is called.
 static FOUND: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);
-// .
+//.
 #[unused]
 impl Isa {
     /// The best instruction set of this machine. The first call asks the processor.
     #[must_use]
     pub fn detect() -> Self {
-// * asks
+//* asks
         match FOUND.load(core::sync::atomic::Ordering::Relaxed) {
-// .
-// * known when asked
+//.
+//* known when asked
             CFG
             ISA_NUMBER => return Isa(Kind::ISA_KIND),
-// .
-// * asks
+//.
+//* asks
             _ => {}
         }
         let found = Self::ask();
@@ -44,30 +44,29 @@ impl Isa {
     }
     /// The best instruction set that the processor says it has.
     fn ask() -> Self {
-// .
-// * asked, best first
+//.
+//* asked, best first
         CFG
         if QUESTION {
             return Isa(Kind::ISA_KIND);
         }
-// .
-// * chosen
+//.
+//* chosen
         CHOICE
-// .
+//.
     }
-    /// The instruction set of that name; `None` if there is no code for it here or the machine
-    /// lacks it.
+    /// The instruction set of that name; `None` if there is no code for it here or the machine lacks it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
-// * chosen
+//* chosen
             CFG
             "ISA_NAME" => Some(Isa(Kind::ISA_KIND)),
-// .
-// * asked, best first
+//.
+//* asked, best first
             CFG
             "ISA_NAME" if QUESTION => Some(Isa(Kind::ISA_KIND)),
-// .
+//.
             _ => None,
         }
     }
@@ -75,49 +74,49 @@ impl Isa {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
-// * chosen
+//* chosen
             CFG
             Kind::ISA_KIND => "ISA_NAME",
-// .
-// * asked, best first
+//.
+//* asked, best first
             CFG
             Kind::ISA_KIND => "ISA_NAME",
-// .
+//.
         }
     }
 }
 
-// : inputs
+//: inputs
 /// The inputs of [`FUNCTION()`], in the model's order.
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-// * inputs
+//* inputs
     /// Shape `FIELD_SHAPE`.
     pub FIELD: &'a FIELD_ARRAY,
-// .
+//.
 }
 
-// : step inputs
+//: step inputs
 /// The inputs of [`TYPE_NAME::step`]: all but the state.
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct StepInputs<'a> {
-// * step inputs
+//* step inputs
     /// Shape `FIELD_SHAPE`.
     pub FIELD: &'a FIELD_ARRAY,
-// .
+//.
 }
 
-// : outputs
+//: outputs
 /// The outputs, in the model's order.
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Outputs {
-// * outputs
+//* outputs
     /// Shape `FIELD_SHAPE`.
     pub FIELD: FIELD_ARRAY,
-// .
+//.
 }
 #[unused_new]
 impl Outputs {
@@ -125,22 +124,22 @@ impl Outputs {
     #[must_use]
     pub const fn new() -> Self {
         Outputs {
-// * outputs
+//* outputs
             FIELD: FIELD_ZERO,
-// .
+//.
         }
     }
 }
 
-// : packed
+//: packed
 /// The weights, as the model's inputs hold them.
 #[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Weights<'a> {
-// * weights
+//* weights
     /// Shape `FIELD_SHAPE`.
     pub FIELD: &'a FIELD_NESTED,
-// .
+//.
 }
 /// The weights in the order in which the kernels read them. [`pack()`] fills it.
 #[unused]
@@ -148,9 +147,9 @@ pub struct Weights<'a> {
 #[repr(C, align(ALIGNMENT))]
 pub struct Packed {
     values: [f32; PACKED_LEN],
-// * packed pairs
+//* packed pairs
     pairs: [[u8; 2]; PACKED_PAIRS],
-// .
+//.
 }
 #[unused_new]
 impl Packed {
@@ -159,109 +158,109 @@ impl Packed {
     pub const fn new() -> Self {
         Packed {
             values: [0.0; PACKED_LEN],
-// * packed pairs
+//* packed pairs
             pairs: [[0; 2]; PACKED_PAIRS],
-// .
+//.
         }
     }
 }
 /// Puts weights into the order in which the kernels read them.
 #[unused]
 pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
-// * no packed pairs
+//* no packed pairs
     pack::run(weights, &mut packed.values);
-// .
-// * packed pairs
+//.
+//* packed pairs
     pack::run(weights, &mut packed.values, &mut packed.pairs);
-// .
+//.
 }
 
-// : state
-// * state of the caller
+//: state
+//* state of the caller
 /// The state of [`FUNCTION()`] between steps, and its scratch memory.
-// .
-// * own state
+//.
+//* own state
 /// What a step leaves to the next one.
-// .
+//.
 #[unused]
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
 PUB struct State {
-// * block
+//* block
     /// Scratch memory, BLOCK_BYTES bytes.
     block: [f32; BLOCK_LEN],
-// .
-// * variables
+//.
+//* variables
     /// Shape `FIELD_SHAPE`.
     pub FIELD: [f32; FIELD_LEN],
-// .
-// * order
+//.
+//* order
     /// The order in which large weights are read, 0 and 1 alternately. No result depends on it.
     backwards: u32,
-// .
+//.
 }
 #[unused_new]
 impl State {
-// * zero at first
+//* zero at first
     /// All zero.
     #[must_use]
     PUB const fn new() -> Self {
         State {
-// .
-// * not zero at first
+//.
+//* not zero at first
     /// Every variable has its initial value.
     #[must_use]
     pub fn new() -> Self {
         let mut state = State {
-// .
-// * order
+//.
+//* order
             backwards: 0,
-// .
-// * block
+//.
+//* block
             block: [0.0; BLOCK_LEN],
-// .
-// * variables
+//.
+//* variables
             FIELD: [0.0; FIELD_LEN],
-// .
+//.
         }
-// * not zero at first
+//* not zero at first
         ;
         state.reset();
         state
-// .
+//.
     }
     /// Sets every variable to its initial value.
     PUB fn reset(&mut self) {
-// * variables
+//* variables
         RESET;
-// .
+//.
     }
 }
 
-// : function
+//: function
 /// One step, as a pure function: reads every input and writes every output.
 #[unused_style]
 pub fn FUNCTION(RUN_PARAMETERS: ()) {
-// * isas to choose
+//* isas to choose
     FUNCTION_PATH_on(Isa::detect(), RUN_NAMES)
 }
 /// [`FUNCTION()`] on a given instruction set.
 #[unused_style]
 pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
-// .
-// * own state
+//.
+//* own state
     let state = &mut State::new();
-// .
+//.
     RUN;
 }
-// * advances
+//* advances
 /// One step of the struct.
 #[style]
 fn advance(ADVANCE_PARAMETERS: ()) {
     BODIES;
 }
-// .
-// * flushes
+//.
+//* flushes
 /// The values, with 0 for magnitudes below 2^-100.
 fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
     let mut left = *values;
@@ -272,15 +271,15 @@ fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
     }
     left
 }
-// .
-// * rows
+//.
+//* rows
 /// The rows as one array. The sizes match, so there is no `None`.
 fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
     rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
 }
-// .
+//.
 
-// : unequal steps
+//: unequal steps
 /// The slices given to [`TYPE_NAME::steps`] have different numbers of steps.
 #[unused]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,31 +291,31 @@ impl core::fmt::Display for UnequalSteps {
 }
 impl core::error::Error for UnequalSteps {}
 
-// : struct
+//: struct
 DOC!();
 #[unused]
 #[derive(Clone, Debug)]
 #[aligned]
 pub struct TYPE_NAME<'w> {
-// * isas to choose
+//* isas to choose
     isa: Isa,
-// .
-// * packed
+//.
+//* packed
     packed: &'w Packed,
-// .
-// * pool
+//.
+//* pool
     pair: Pair,
-// .
-// * state
+//.
+//* state
     state: State,
-// .
-// * states
+//.
+//* states
     FIELD: FIELD_ARRAY,
-// .
+//.
 }
 #[unused_style]
 impl<'w> TYPE_NAME<'w> {
-// * isas to choose
+//* isas to choose
     /// AT_FIRST, on the best instruction set of this machine.
     #[must_use]
     pub fn new(packed: &'w Packed) -> Self {
@@ -325,78 +324,77 @@ impl<'w> TYPE_NAME<'w> {
     /// AT_FIRST, on a given instruction set.
     #[must_use]
     pub CONST_FN with_isa(isa: Isa, packed: &'w Packed) -> Self {
-// .
-// * one isa
+//.
+//* one isa
     /// AT_FIRST.
     #[must_use]
     pub CONST_FN new(packed: &'w Packed) -> Self {
-// .
+//.
         TYPE_NAME {
-// * isas to choose
+//* isas to choose
             isa: isa,
-// .
-// * packed
+//.
+//* packed
             packed,
-// .
-// * pool
+//.
+//* pool
             pair: Pair::new(),
-// .
-// * state
+//.
+//* state
             state: State::new(),
-// .
-// * states
+//.
+//* states
             FIELD: FIELD_ZERO,
-// .
+//.
         }
     }
-// * isas to choose
+//* isas to choose
     /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa
     }
-// .
+//.
     /// Sets the state to ITS_INITIAL_VALUE.
     pub fn reset(&mut self) {
-// * state
+//* state
         self.state.reset();
-// .
-// * states
+//.
+//* states
         self.FIELD = FIELD_ZERO;
-// .
+//.
     }
-// * no pool
+//* no pool
     /// One step: reads the inputs, writes every output, keeps the new state.
-// .
-// * pool
-    /// One step: reads the inputs, writes every output, keeps the new state. It uses two threads if
-    /// that is faster; the first such step starts the helper of [`Pair`].
-// .
+//.
+//* pool
+    /// One step: reads the inputs, writes every output, keeps the new state. It uses two threads if that is faster; the first such step starts the helper of [`Pair`].
+//.
     pub fn step(&mut self, STEP_PARAMETERS: ()) {
         STEP;
-// * states
+//* states
         self.FIELD = KEPT;
-// .
+//.
     }
-// * pool
+//* pool
     /// Like [`Self::step`], on threads of your own.
     pub fn step_with(&mut self, pool: &mut dyn Join, STEP_PARAMETERS: ()) {
         STEP_WITH;
-// .
-// * states with a pool
+//.
+//* states with a pool
         self.FIELD = KEPT;
-// .
-// * pool
+//.
+//* pool
     }
     /// The threads of [`Self::step`].
     pub fn pair(&mut self) -> &mut Pair {
         &mut self.pair
     }
-// .
-// * several steps
+//.
+//* several steps
     /// The same as [`Self::step`] for each step of the slices, in order.
     ///
-    /// An output that is not a slice is that of the last step; without steps nothing is written.
-    /// The state continues from call to call. [`Self::reset`] starts another sequence.
+    /// An output that is not a slice is that of the last step; without steps nothing is written. The state continues
+    /// from call to call. [`Self::reset`] starts another sequence.
     pub fn steps(&mut self, PARAMETERS: ()) -> Result<(), UnequalSteps> {
         CHECK;
         OUTPUTS;
@@ -407,23 +405,23 @@ impl<'w> TYPE_NAME<'w> {
         KEEP;
         Ok(())
     }
-// .
-// * in place
+//.
+//* in place
     /// [`Self::step`] in place: `io` is `FIELD` before and `OUTPUT` after.
     pub fn step_in_place(&mut self, io: &mut OUT_ARRAY) {
         let input = *io;
         STEP;
     }
-// .
-// * steps in place
+//.
+//* steps in place
     /// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
     pub fn steps_in_place(&mut self, io: &mut [OUT_ARRAY]) {
         for io in io {
             self.step_in_place(io);
         }
     }
-// .
-// * states
+//.
+//* states
     /// The state `FIELD`.
     pub fn FIELD(&self) -> &FIELD_ARRAY {
         &self.FIELD
@@ -432,8 +430,8 @@ impl<'w> TYPE_NAME<'w> {
     pub fn set_FIELD(&mut self, FIELD: &FIELD_ARRAY) {
         self.FIELD = GIVEN;
     }
-// .
-// * variables
+//.
+//* variables
     /// The variable `FIELD`, shape `FIELD_SHAPE`.
     pub fn FIELD(&self) -> &[f32; FIELD_LEN] {
         &self.state.FIELD
@@ -442,8 +440,8 @@ impl<'w> TYPE_NAME<'w> {
     pub fn set_FIELD(&mut self, FIELD: &[f32; FIELD_LEN]) {
         self.state.FIELD = *FIELD;
     }
-// .
-// * state of the caller
+//.
+//* state of the caller
     /// The state and the scratch memory of [`FUNCTION()`].
     pub fn state(&self) -> &State {
         &self.state
@@ -452,69 +450,69 @@ impl<'w> TYPE_NAME<'w> {
     pub fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
-// .
+//.
 }
-// * baked
+//* baked
 impl Default for TYPE_NAME {
     fn default() -> Self {
         Self::new()
     }
 }
-// .
+//.
 
-// : runtime
+//: runtime
 impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
     type Input<'a> = STEP_INPUT;
     type Output = STEP_OUTPUT;
     const INPUTS: &'static [::cellc_runtime::Port] = &[
-// * step inputs
+//* step inputs
         ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
-// .
+//.
     ];
     const OUTPUTS: &'static [::cellc_runtime::Port] = &[
-// * outputs
+//* outputs
         ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
-// .
+//.
     ];
     const STATES: &'static [::cellc_runtime::Port] = &[
-// * states
+//* states
         ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
-// .
-// * variables
+//.
+//* variables
         ::cellc_runtime::Port { name: "FIELD", shape: &FIELD_SHAPE, element: ::cellc_runtime::Element::FIELD_PORT },
-// .
+//.
     ];
     fn zeroed_output() -> Self::Output {
         STEP_ZERO
     }
-// * no step inputs
+//* no step inputs
     fn step(&mut self, _: Self::Input<'_>, output: &mut Self::Output) {
         Self::step(self, output)
     }
-// .
-// * some step inputs
+//.
+//* some step inputs
     fn step(&mut self, input: Self::Input<'_>, output: &mut Self::Output) {
         Self::step(self, input, output)
     }
-// .
+//.
     fn reset(&mut self) {
         Self::reset(self)
     }
     fn isa_name(&self) -> &'static str {
-// * isas to choose
+//* isas to choose
         Self::isa(self).name()
-// .
-// * one isa
+//.
+//* one isa
         "ONE_NAME"
-// .
+//.
     }
 }
 
-// : decimal weights
+//: decimal weights
 /// Weights and constants, in the order in which the kernels read them.
 static WEIGHTS: [f32; BAKED_LEN] = [DECIMAL_WEIGHTS];
 
-// : weights
+//: weights
 const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
 // SAFETY: all bits are those of some f32, and another number of bytes does not compile
 /// Weights and constants, in the order in which the kernels read them.

@@ -40,10 +40,9 @@ struct Helper {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The caller's thread and a helper thread. The first [`Join::join`] starts the helper. Without
-/// work it spins for some 50 microseconds, then sleeps; it ends when this is dropped. If it has not
-/// begun its half when the caller has finished the other, the caller takes that half over. Memory
-/// is allocated only when the helper starts.
+/// The caller's thread and a helper thread. The first [`Join::join`] starts the helper. Without work it spins for some
+/// 50 microseconds, then sleeps; it ends when this is dropped. If it has not begun its half when the caller has finished the
+/// other, the caller takes that half over. Memory is allocated only when the helper starts.
 ///
 /// A clone has its own helper.
 #[derive(Debug)]
@@ -60,8 +59,8 @@ impl Pair {
         Pair { helper: None, asked: false }
     }
 
-    /// Starts the helper unless it has been started, so that no step waits for that. Returns
-    /// `false` if there is no helper; then the caller does all work.
+    /// Starts the helper unless it has been started, so that no step waits for that. Returns `false` if there is no helper;
+    /// then the caller does all work.
     pub fn start(&mut self) -> bool {
         if !self.asked {
             self.asked = true;
@@ -128,8 +127,7 @@ impl Join for Pair {
 struct Offer<'a>(&'a AtomicU32);
 
 impl Offer<'_> {
-    /// Takes the work back, or waits until the helper has finished it. Returns whether the helper
-    /// has done it.
+    /// Takes the work back, or waits until the helper has finished it. Returns whether the helper has done it.
     fn settle(&self) -> bool {
         if self.0.compare_exchange(OFFERED, IDLE, Ordering::Relaxed, Ordering::Acquire).is_ok() {
             return false;
@@ -174,9 +172,8 @@ fn help(shared: &Shared) {
                 if state.compare_exchange(OFFERED, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     let begun = Begun(state);
                     let work = shared.work.load(Ordering::Relaxed) as *mut &mut (dyn FnMut() + Send);
-                    // SAFETY: `work` was stored before OFFERED, which was acquired. What it points
-                    // to outlives TAKEN and is used by nobody else: `Offer::settle`, without which
-                    // `join` does not end, waits for another state
+                    // SAFETY: `work` was stored before OFFERED, which was acquired. What it points to outlives TAKEN and is used
+                    // by nobody else: `Offer::settle`, without which `join` does not end, waits for another state
                     unsafe { (*work)() };
                     forget(begun);
                     state.store(IDLE, Ordering::Release);

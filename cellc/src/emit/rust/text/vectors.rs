@@ -1,4 +1,4 @@
-// : part_of
+//: part_of
 /// `LEN` elements from element `AT` on: a part that is not inside does not compile.
 #[inline(always)]
 fn part_of<const AT: usize, const LEN: usize, T, const N: usize>(of: &[T; N]) -> &[T; LEN] {
@@ -7,7 +7,7 @@ fn part_of<const AT: usize, const LEN: usize, T, const N: usize>(of: &[T; N]) ->
     unsafe { &*of.as_ptr().add(AT).cast() }
 }
 
-// : part_of_mut
+//: part_of_mut
 /// `LEN` elements from element `AT` on: a part that is not inside does not compile.
 #[inline(always)]
 fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T; N]) -> &mut [T; LEN] {
@@ -16,9 +16,8 @@ fn part_of_mut<const AT: usize, const LEN: usize, T, const N: usize>(of: &mut [T
     unsafe { &mut *of.as_mut_ptr().add(AT).cast() }
 }
 
-// : part_from
-/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside,
-/// this does not compile.
+//: part_from
+/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside, this does not compile.
 #[inline(always)]
 fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N], at: usize) -> &[T; LEN] {
     const { assert!(LAST + LEN <= N) };
@@ -26,9 +25,8 @@ fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N]
     unsafe { &*of.as_ptr().add(at.min(LAST)).cast() }
 }
 
-// : chunks
-/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside,
-/// this does not compile.
+//: chunks
+/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
 #[inline(always)]
 fn chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
@@ -36,9 +34,8 @@ fn chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: 
     unsafe { core::slice::from_raw_parts(of.as_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter()
 }
 
-// : windows
-/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on: if they are not inside,
-/// this does not compile.
+//: windows
+/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on: if they are not inside, this does not compile.
 #[inline(always)]
 fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(
     of: &[T; N],
@@ -48,17 +45,15 @@ fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT:
     (0..COUNT).map(move |at| unsafe { &*of.as_ptr().add(FIRST + STEP * at).cast() })
 }
 
-// : hidden_chunks
-/// As [`chunks`], but LLVM does not know how many there are: it would unroll the loop, and spread
-/// it over what follows.
+//: hidden_chunks
+/// As [`chunks`], but LLVM does not know how many there are: it would unroll the loop, and spread it over what follows.
 #[inline(always)]
 fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
     core::hint::black_box(chunks::<FIRST, LEN, COUNT, T, N>(of).as_slice()).iter()
 }
 
-// : part_from_mut
-/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside,
-/// this does not compile.
+//: part_from_mut
+/// `LEN` elements from element `at` on, which is at most `LAST`: if the last part is not inside, this does not compile.
 #[inline(always)]
 fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mut [T; N], at: usize) -> &mut [T; LEN] {
     const { assert!(LAST + LEN <= N) };
@@ -66,9 +61,8 @@ fn part_from_mut<const LAST: usize, const LEN: usize, T, const N: usize>(of: &mu
     unsafe { &mut *of.as_mut_ptr().add(at.min(LAST)).cast() }
 }
 
-// : chunks_mut
-/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside,
-/// this does not compile.
+//: chunks_mut
+/// `COUNT` arrays of `LEN` elements side by side, from element `FIRST` on: if they are not inside, this does not compile.
 #[inline(always)]
 fn chunks_mut<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &mut [T; N]) -> core::slice::IterMut<'_, [T; LEN]> {
     const { assert!(FIRST + LEN * COUNT <= N) };
@@ -76,9 +70,8 @@ fn chunks_mut<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const
     unsafe { core::slice::from_raw_parts_mut(of.as_mut_ptr().add(FIRST).cast::<[T; LEN]>(), COUNT) }.iter_mut()
 }
 
-// : windows_mut
-/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on, none of which may
-/// overlap: if they are not inside, this does not compile.
+//: windows_mut
+/// `COUNT` arrays of `LEN` elements, `STEP` apart, from element `FIRST` on, none of which may overlap: if they are not inside, this does not compile.
 #[inline(always)]
 fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(
     of: &mut [T; N],
@@ -88,9 +81,8 @@ fn windows_mut<const FIRST: usize, const STEP: usize, const LEN: usize, const CO
     (0..COUNT).map(move |at| unsafe { &mut *of.as_mut_ptr().add(FIRST + STEP * at).cast() })
 }
 
-// : cut
-/// Skips `SKIP` elements and cuts the next `LEN` off, so that `REST` are left: if these are not
-/// all, this does not compile.
+//: cut
+/// Skips `SKIP` elements and cuts the next `LEN` off, so that `REST` are left: if these are not all, this does not compile.
 #[inline(always)]
 fn cut<const SKIP: usize, const LEN: usize, const REST: usize, T, const N: usize>(
     of: &mut [T; N],
@@ -101,7 +93,7 @@ fn cut<const SKIP: usize, const LEN: usize, const REST: usize, T, const N: usize
     unsafe { (&mut *start.add(SKIP).cast(), &mut *start.add(SKIP + LEN).cast()) }
 }
 
-// : flattened
+//: flattened
 /// The elements of arrays as one array: another number of elements does not compile.
 #[inline(always)]
 fn flattened<T, const I: usize, const L: usize, const N: usize>(rows: &[[T; I]; L]) -> &[T; N] {
@@ -110,7 +102,7 @@ fn flattened<T, const I: usize, const L: usize, const N: usize>(rows: &[[T; I]; 
     unsafe { &*rows.as_ptr().cast() }
 }
 
-// : bytes_of
+//: bytes_of
 /// `LEN` arrays of `B` bytes, from element `AT` on: if they are not inside, this does not compile.
 #[inline(always)]
 fn bytes_of<const AT: usize, const B: usize, const LEN: usize, const N: usize>(of: &[f32; N]) -> &[[u8; B]; LEN] {
@@ -119,20 +111,20 @@ fn bytes_of<const AT: usize, const B: usize, const LEN: usize, const N: usize>(o
     unsafe { &*of.as_ptr().add(AT).cast() }
 }
 
-// : Aligned
+//: Aligned
 /// Memory on a boundary of ALIGNMENT bytes.
 #[repr(C, align(ALIGNMENT))]
 struct Aligned<T>(T);
 
-// : turn_by_turn
-/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with
-/// gathers, or delay stores; both are slower.
+//: turn_by_turn
+/// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
+/// slower.
 #[inline]
 fn turn_by_turn() {
     core::hint::black_box(());
 }
 
-// : half_to_f32
+//: half_to_f32
 /// The value of IEEE 754 binary16.
 #[unused]
 #[inline(always)]
@@ -144,35 +136,35 @@ fn half_to_f32(half: u16) -> f32 {
     f32::from_bits(value.to_bits() | (u32::from(half) & 0x8000) << 16)
 }
 
-// : FLUSH_LIMIT
+//: FLUSH_LIMIT
 /// Smaller magnitudes become 0: 2^-100.
 const FLUSH_LIMIT: f32 = FLUSH_BELOW;
 
-// : greater
+//: greater
 /// The greater one; `b` if either is NaN.
 fn greater(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-// : smaller
+//: smaller
 /// The smaller one; `b` if either is NaN.
 fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-// : select_less
+//: select_less
 /// `c` where `a < b`, else `d`.
 fn select_less(a: f32, b: f32, c: f32, d: f32) -> f32 {
     if a < b { c } else { d }
 }
 
-// : flush
+//: flush
 /// `a`, or 0 if its magnitude is below 2^-100.
 fn flush(a: f32) -> f32 {
     if a.abs() < FLUSH_BELOW { 0.0 } else { a }
 }
 
-// : dot_odd_bytes_lane
+//: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
 #[unused]
 #[inline]
@@ -180,7 +172,7 @@ fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     dot_even_bytes_lane(a >> 8, b, sum)
 }
 
-// : dot_even_bytes_lane
+//: dot_even_bytes_lane
 /// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
 #[unused]
 #[inline]
@@ -189,7 +181,7 @@ fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(product(0)).wrapping_add(product(16))
 }
 
-// : dot_pairs_lane
+//: dot_pairs_lane
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
 #[unused]
 #[inline]
@@ -199,7 +191,7 @@ fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(low as u32).wrapping_add(high as u32)
 }
 
-// : dot_quads_lane
+//: dot_quads_lane
 /// Adds the products of the bytes of a with those of b, each with a sign.
 #[unused]
 #[inline]
@@ -208,21 +200,20 @@ fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
 }
 
-// : dot_unsigned_quads_lane
+//: dot_unsigned_quads_lane
 /// Adds the products of the bytes of a, with a sign, with those of b, without one.
 #[unused]
 #[inline]
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
-    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those
-    // that have none alike
+    // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
     let a = core::hint::black_box(a);
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as u8 as i32) as u32;
     sum.wrapping_add(product(0)).wrapping_add(product(8)).wrapping_add(product(16)).wrapping_add(product(24))
 }
 
-// : mul_add_in_software
-/// a * b + c, rounded once: the product is exact in 64 bits, and the sum is rounded to one whose
-/// last bit is 1, so that it is right once it is rounded again.
+//: mul_add_in_software
+/// a * b + c, rounded once: the product is exact in 64 bits, and the sum is rounded to one whose last bit is 1, so that it is right once it is
+/// rounded again.
 #[unused]
 fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
@@ -237,7 +228,7 @@ fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     f64::from_bits(if away_from_zero { bits.wrapping_add(1) } else { bits.wrapping_sub(1) }) as f32
 }
 
-// : Pairs
+//: Pairs
 /// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
 #[unused]
 trait Pairs: Iterator + Sized {
