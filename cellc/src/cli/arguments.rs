@@ -208,8 +208,7 @@ pub(crate) struct ModelArguments {
     ///
     /// x=1,100,16 is a whole sequence of 100 time steps. 'x=1,?,16' leaves the number of time steps
     /// open, as does 'x=?,1,16' if time comes first. With ?, each call continues from the state of
-    /// the last call; cellc run instead starts each call from the initial state, unless the state
-    /// is an input.
+    /// the last call.
     #[arg(long, value_name = "NAME=SIZES", value_parser = shape, help_heading = MODEL)]
     shape: Vec<(String, Vec<Option<usize>>)>,
 
@@ -352,7 +351,7 @@ pub(crate) struct StateArguments {
     /// Make every input of the model an argument of step, even if the input is a state
     ///
     /// Silences notices about states, and warnings about layers that start every call from the same
-    /// state. Variables, and states of models with an open number of steps, are kept nevertheless.
+    /// state. Variables, and all states if the number of steps is open, are kept nevertheless.
     #[arg(long, conflicts_with = "state", help_heading = STATE, hide_short_help = true)]
     no_state: bool,
 }
@@ -387,7 +386,7 @@ pub(crate) struct CompileArguments {
 
     /// Write a header file that declares a struct of function pointers (C only)
     ///
-    /// Every generated C file defines one struct of the declared type, for its model.
+    /// The generated C file defines one such struct, for its model.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) interface: Option<PathBuf>,
 
