@@ -158,7 +158,7 @@ fn sample() -> Vec<f32> {
     let mut points = Vec::new();
     for exponent in 0..255_u32 {
         // most points where the functions are neither linear nor constant
-        let n = if (100..135).contains(&exponent) { 20_000 } else { 400 };
+        let n = if (100..135).contains(&exponent) { 12_000 } else { 400 };
         points.extend((0..n).map(|i| f32::from_bits(exponent << 23 | scatter(i * 255 + u64::from(exponent)) >> 9)));
     }
     let half_ln2 = std::f32::consts::LN_2 / 2.0;

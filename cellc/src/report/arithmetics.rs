@@ -12,9 +12,12 @@ use crate::plan::plan;
 /// The most exact first.
 const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
-/// By how much, in parts of it, a cost may be larger and still count as the same: estimates say no
-/// more.
+/// Costs are equal if the larger exceeds the smaller by no more than this part of it.
 const ALIKE: f64 = 0.03;
+
+/// Times of two arithmetics are equal if their estimates differ by no more than this part: each
+/// estimate is within 17 % of the instructions that an emulator counts.
+const ALIKE_IN_TIME: f64 = 0.2;
 
 /// What the layers that multiply with matrices would cost in each arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -120,7 +123,11 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
                 |found: &Vec<(Vec<String>, ArithmeticCost)>| Some(found.iter().find(|(own, _)| own == layers)?.1);
             let others = others.iter().map(other).collect::<Option<Vec<_>>>()?;
             let costs: Vec<_> = std::iter::once(*cost).chain(others).collect();
-            Some(LayersCost { layers: layers.clone(), fastest: least(&costs, |cost| cost.cycles), costs })
+            Some(LayersCost {
+                layers: layers.clone(),
+                fastest: least(&costs, |cost| cost.cycles, ALIKE_IN_TIME),
+                costs,
+            })
         })
         .collect::<Option<_>>()?;
     let total = |at: usize| ArithmeticCost {
@@ -134,7 +141,8 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let without_gain = |at: usize| {
         let (own, mut exacter) = (totals[at], (0..at).rev().filter(|other| !same.contains(&(at, *other))));
         let better = |other: &ArithmeticCost| {
-            is_alike(other.cycles, own.cycles) && is_alike(other.weight_bytes as f64, own.weight_bytes as f64)
+            is_alike(other.cycles, own.cycles, ALIKE)
+                && is_alike(other.weight_bytes as f64, own.weight_bytes as f64, ALIKE)
         };
         exacter.find(|other| better(&totals[*other])).map(|other| (at, other))
     };
@@ -145,8 +153,8 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         names: ORDER.map(Precision::name).to_vec(),
         machine: if in_instructions { compilation.estimate.named(arch.name, isa) } else { isa.name.to_owned() },
         in_instructions,
-        fastest: least(&totals, |cost| cost.cycles),
-        smallest: least(&totals, |cost| cost.weight_bytes as f64),
+        fastest: least(&totals, |cost| cost.cycles, ALIKE_IN_TIME),
+        smallest: least(&totals, |cost| cost.weight_bytes as f64, ALIKE),
         without_gain: (0..ORDER.len()).filter_map(without_gain).collect(),
         same,
         rows,
@@ -178,13 +186,13 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
 }
 
-/// The place of the first that is alike to the least.
-fn least(costs: &[ArithmeticCost], of: impl Fn(&ArithmeticCost) -> f64) -> usize {
+/// The place of the first cost that exceeds the least one by at most the part `alike` of it.
+fn least(costs: &[ArithmeticCost], of: impl Fn(&ArithmeticCost) -> f64, alike: f64) -> usize {
     let least = costs.iter().map(&of).fold(f64::INFINITY, f64::min);
-    costs.iter().position(|cost| is_alike(of(cost), least)).unwrap_or(0)
+    costs.iter().position(|cost| is_alike(of(cost), least, alike)).unwrap_or(0)
 }
 
-/// Whether a cost is not larger than another one, or not by much.
-fn is_alike(cost: f64, other: f64) -> bool {
-    cost <= other * (1.0 + ALIKE)
+/// True if a cost exceeds another one by at most the part `alike` of it.
+fn is_alike(cost: f64, other: f64, alike: f64) -> bool {
+    cost <= other * (1.0 + alike)
 }

@@ -159,9 +159,13 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     }
     let mut text = format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
+    let is_least = totals.iter().all(|cost| cost.cycles >= totals[*fastest].cycles);
+    let within = if is_least { "" } else { " within the error of the estimates, 20 %" };
     text += &match fastest == smallest {
-        true => format!("{} is the fastest on {machine}, and the smallest.\n", names[*fastest]),
-        false => format!("{} is the fastest on {machine}, {} the smallest.\n", names[*fastest], names[*smallest]),
+        true => format!("{} is the fastest on {machine}{within}, and the smallest.\n", names[*fastest]),
+        false => {
+            format!("{} is the fastest on {machine}{within}, {} the smallest.\n", names[*fastest], names[*smallest])
+        }
     };
     for (at, other) in &arithmetics.same {
         text += &format!("{} and {} give the same results.\n", names[*at], names[*other]);

@@ -327,7 +327,7 @@ impl Once {
         let kernels = part(&self.kernels, &self.of_kernels, &["PART", "TARGET", "NAME"]);
         format!(
             "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the kernels.\n \
-             * Both stand here once. Their macros, which {upper}_FILE is included with, are\n \
+             * Both stand here once. In front of each #include {upper}_FILE these macros are defined:\n \
              *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: the function f on such values;\n \
              *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  TARGET: the attribute of all functions. */\n\
              #if defined({upper}_PART) && {upper}_PART == {ACTIVATIONS}\n{functions}#elif defined({upper}_PART)\n{kernels}#else /* the file proper */\n"

@@ -4,7 +4,7 @@ use super::*;
 
 /// As many as a hostile file would hold; reading it must end, in time that grows with its length
 /// and no faster.
-const MANY: usize = 100_000;
+const MANY: usize = 20_000;
 
 #[test]
 fn nesting_has_no_limit_and_needs_no_stack() {
@@ -77,7 +77,7 @@ fn elements_without_number_take_linear_time() {
     let refusal = refused(&edit(GRU, "\t</layers>", &format!("{}\t</layers>", "<layer id=\"3\"/>".repeat(MANY))));
     assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
     let refusal = refused(&edit(GRU, "<dim>12</dim></port>\n", &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY))));
-    assert!(refusal.contains("a port with 100000 dimensions"), "{refusal}");
+    assert!(refusal.contains(&format!("a port with {MANY} dimensions")), "{refusal}");
     let ports: String = (5..MANY).map(|i| format!("<port id=\"{i}\"/>")).collect();
     let refusal = refused(&edit(GRU, "\t\t\t</input>", &format!("{ports}</input>")));
     assert!(refusal.contains("nothing is connected to the input port 5"), "{refusal}");
@@ -90,7 +90,7 @@ fn elements_without_number_take_linear_time() {
 
 #[test]
 fn ports_and_entries_without_number_take_linear_time() {
-    const PORTS: usize = 30_000;
+    const PORTS: usize = 6_000;
     // a layer with as many outputs, each of which is read
     let mut graph = Graph::default();
     let (x, axis) = (graph.parameter("2,3", "f32"), graph.parameter("", "i64"));
@@ -151,5 +151,6 @@ fn results_are_many_or_too_many() {
     assert_eq!(valid.results[999].names, ["n0", "n1", "n2", "n3", "r"]);
     assert_eq!(valid.states, [], "more than one Result has the new state");
     let refusal = refused(&with_results(MANY));
-    assert!(refusal.starts_with("error: the model has 100001 outputs\n  --> model.xml:"), "{refusal}");
+    let first = format!("error: the model has {} outputs\n  --> model.xml:", MANY + 1);
+    assert!(refusal.starts_with(&first), "{refusal}");
 }
