@@ -497,12 +497,12 @@ impl<'a> Validation<'a> {
         }
         let known: Vec<StatePair> = taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
         let offers = offered::offered(model, recurrences, needed, &known);
-        refused.extend(offers.into_iter().map(|offered::Offer { pair, why, others }| Refused {
-            pair,
-            why: why.to_owned(),
+        refused.extend(offers.into_iter().map(|offer| Refused {
+            pair: offer.pair,
+            why: offer.why().to_owned(),
             layer: None,
             remedy: Remedy::Option,
-            others,
+            others: offer.others,
         }));
         let whole = whole_line(&taken, &refused);
         // h and c of a layer, for one reason

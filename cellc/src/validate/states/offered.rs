@@ -2,17 +2,24 @@
 //! other.
 
 use super::Recurrences;
-use super::through::{MOST_FOLLOWED, Passages, Way};
+use super::through::{MOST_FOLLOWED, New, Passages, Way};
 use super::words::Words;
 use crate::model::{Source, StatePair, ValidModel};
 
 /// An input and an output that are offered as a state.
 pub(super) struct Offer {
     pub(super) pair: StatePair,
-    /// Why they are not taken for one.
-    pub(super) why: &'static str,
+    /// How the output follows from the input; `None` if only the names are those of a state.
+    way: Option<Way>,
     /// Other outputs that hold the new state as well as that of the pair.
     pub(super) others: Vec<usize>,
+}
+
+impl Offer {
+    /// Why they are not taken for a state.
+    pub(super) fn why(&self) -> &'static str {
+        self.way.map_or(BY_NAME, Way::why)
+    }
 }
 
 /// An input and an output of one shape, the output computed from the input.
@@ -30,6 +37,14 @@ struct Search<'m> {
     outputs: Vec<Words>,
     candidates: Vec<Candidate>,
     offers: Vec<Offer>,
+}
+
+/// A pair, other outputs that may hold the new state, and how the outputs follow from the input.
+type SeveralOutputs = (StatePair, Vec<usize>, Option<Way>);
+
+/// What a call adds to a window.
+fn added(way: Option<Way>) -> Option<New> {
+    way.and_then(Way::added_to_window)
 }
 
 const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names are those of a state";
@@ -54,6 +69,9 @@ pub(super) fn offered(
     search.one_by_one(Search::is_likely);
     search.one_by_one(Search::is_half_named);
     search.of_several();
+    if search.offers.iter().any(|offer| added(offer.way) == Some(New::Computed)) {
+        search.one_by_one(Search::is_mask_of_window);
+    }
     search.offers
 }
 
@@ -83,11 +101,11 @@ impl Search<'_> {
         }
     }
 
-    fn offer(&mut self, pair: StatePair, why: &'static str, others: Vec<usize>) {
+    fn offer(&mut self, pair: StatePair, way: Option<Way>, others: Vec<usize>) {
         let gone =
             |of: &StatePair| of.parameter == pair.parameter || of.result == pair.result || others.contains(&of.result);
         self.candidates.retain(|candidate| !gone(&candidate.pair));
-        self.offers.push(Offer { pair, why, others });
+        self.offers.push(Offer { pair, way, others });
     }
 
     /// Pairs whose names belong to each other and to none else.
@@ -97,9 +115,8 @@ impl Search<'_> {
             let shares = |c: &&&Candidate| c.pair.parameter == of.pair.parameter || c.pair.result == of.pair.result;
             named.iter().filter(shares).count() == 1
         };
-        let found: Vec<(StatePair, &str)> =
-            named.iter().filter(once).map(|c| (c.pair, c.way.map_or(BY_NAME, Way::why))).collect();
-        found.into_iter().for_each(|(pair, why)| self.offer(pair, why, Vec::new()));
+        let found: Vec<(StatePair, Option<Way>)> = named.iter().filter(once).map(|c| (c.pair, c.way)).collect();
+        found.into_iter().for_each(|(pair, way)| self.offer(pair, way, Vec::new()));
     }
 
     /// Inputs with one output left, which is the one of no other input, until none is found.
@@ -111,8 +128,8 @@ impl Search<'_> {
             let single: Vec<&&Candidate> = counting.iter().filter(alone).collect();
             let once = |of: &&&&Candidate| single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1;
             let Some(found) = single.iter().find(once) else { return };
-            let (pair, why) = (found.pair, found.way.map_or(BY_NAME, Way::why));
-            self.offer(pair, why, Vec::new());
+            let (pair, way) = (found.pair, found.way);
+            self.offer(pair, way, Vec::new());
         }
     }
 
@@ -129,7 +146,14 @@ impl Search<'_> {
     fn is_likely(&self, candidate: &Candidate) -> bool {
         let StatePair { parameter, result } = candidate.pair;
         let data = self.inputs[parameter].are_data() || self.outputs[result].are_data();
-        candidate.way.is_some() && self.has_others(parameter) && !data
+        let constants = added(candidate.way) == Some(New::Constant);
+        candidate.way.is_some() && !constants && self.has_others(parameter) && !data
+    }
+
+    /// True of an input that moves by constants alone: beside windows that are states, a mask of
+    /// the places that calls have filled.
+    fn is_mask_of_window(&self, candidate: &Candidate) -> bool {
+        added(candidate.way) == Some(New::Constant)
     }
 
     fn is_half_named(&self, candidate: &Candidate) -> bool {
@@ -140,20 +164,20 @@ impl Search<'_> {
 
     /// Inputs that are surely a state, of which several outputs may be the new one.
     fn of_several(&mut self) {
-        let mut of: Vec<(StatePair, Vec<usize>, &str)> = Vec::new();
+        let mut of: Vec<SeveralOutputs> = Vec::new();
         for candidate in self.candidates.iter().filter(|candidate| self.is_sure(candidate)) {
             let StatePair { parameter, result } = candidate.pair;
             match of.iter_mut().find(|(pair, ..)| pair.parameter == parameter) {
                 Some((_, others, _)) => others.push(result),
-                None => of.push((candidate.pair, Vec::new(), candidate.way.map_or(BY_NAME, Way::why))),
+                None => of.push((candidate.pair, Vec::new(), candidate.way)),
             }
         }
-        let results = |(pair, others, _): &(StatePair, Vec<usize>, &str)| [&[pair.result], &others[..]].concat();
+        let results = |(pair, others, _): &SeveralOutputs| [&[pair.result], &others[..]].concat();
         let all: Vec<usize> = of.iter().flat_map(results).collect();
-        let alone = |of: &(StatePair, Vec<usize>, &str)| {
+        let alone = |of: &SeveralOutputs| {
             results(of).iter().all(|result| all.iter().filter(|other| *other == result).count() == 1)
         };
-        let found: Vec<(StatePair, Vec<usize>, &str)> = of.iter().filter(|of| alone(of)).cloned().collect();
-        found.into_iter().for_each(|(pair, others, why)| self.offer(pair, why, others));
+        let found: Vec<SeveralOutputs> = of.iter().filter(|of| alone(of)).cloned().collect();
+        found.into_iter().for_each(|(pair, others, way)| self.offer(pair, way, others));
     }
 }

@@ -72,6 +72,15 @@ fn of_loop(body: &ValidLoop) -> Vec<Ends> {
     found
 }
 
+/// What stands in an output beside elements of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum New {
+    /// Computed elements, at least one.
+    Computed,
+    /// Constants alone, as in a mask of the places that calls have filled.
+    Constant,
+}
+
 /// How an output follows from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
@@ -80,9 +89,9 @@ pub(super) enum Way {
     /// Multiplied with a matrix for each gate of a cell in parts.
     Multiplied(Reach),
     /// As the end of the input, with new elements behind it.
-    Appended,
+    Appended(New),
     /// Each element moved by the same number of places.
-    Moved,
+    Moved(New),
     /// Times a factor, plus what other inputs give.
     Averaged,
 }
@@ -90,18 +99,30 @@ pub(super) enum Way {
 impl Way {
     /// True if nothing but a state is likely to be computed in this way.
     pub(super) fn is_sure(self) -> bool {
-        matches!(self, Self::Recurrent(Reach::Near) | Self::Multiplied(Reach::Near) | Self::Appended | Self::Moved)
+        use New::Computed;
+        matches!(self, Self::Recurrent(Reach::Near) | Self::Multiplied(Reach::Near))
+            || matches!(self, Self::Appended(Computed) | Self::Moved(Computed))
+    }
+
+    /// What a call adds to a window; `None` if the output is no window of the input.
+    pub(super) fn added_to_window(self) -> Option<New> {
+        match self {
+            Self::Appended(new) | Self::Moved(new) => Some(new),
+            Self::Recurrent(_) | Self::Multiplied(_) | Self::Averaged => None,
+        }
     }
 
     pub(super) fn why(self) -> &'static str {
         match self {
             Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
             Self::Multiplied(_) => "several operations compute the new state, not one recurrent operator",
-            Self::Appended => "the output is the input with new elements appended, which no recurrent operator does",
+            Self::Appended(_) => "the output is the input with new elements appended, which no recurrent operator does",
             Self::Averaged => {
                 "the output is the input times a factor, plus new elements, which no recurrent operator computes"
             }
-            Self::Moved => "the output holds elements of the input in other places, which no recurrent operator does",
+            Self::Moved(_) => {
+                "the output holds elements of the input in other places, which no recurrent operator does"
+            }
         }
     }
 }
@@ -188,10 +209,10 @@ impl<'a, 'm> Passages<'a, 'm> {
         let multiplied = start.multiplied.as_ref().filter(|(_, computed)| computed.contains(&output));
         if recurrent(Reach::Near) {
             Some(Way::Recurrent(Reach::Near))
-        } else if appends(self.model, self.recurrences, input, output) {
-            Some(Way::Appended)
-        } else if self.moves(input, output) {
-            Some(Way::Moved)
+        } else if let Some(new) = appended(self.model, self.recurrences, input, output) {
+            Some(Way::Appended(new))
+        } else if let Some(new) = self.moved(input, output) {
+            Some(Way::Moved(new))
         } else if let Some((reach, _)) = multiplied {
             Some(Way::Multiplied(*reach))
         } else if recurrent(Reach::Far) {
@@ -266,32 +287,33 @@ impl<'a, 'm> Passages<'a, 'm> {
         source
     }
 
-    /// True if elements of the input stand in the output, each moved by the same number of places,
-    /// beside computed ones.
-    fn moves(&self, input: Source, output: Source) -> bool {
-        let Source::Value(value) = output else { return false };
+    /// What stands in the output beside elements of the input, each of which is moved by the same
+    /// number of places. `None` if the output holds no such elements, or nothing beside them.
+    fn moved(&self, input: Source, output: Source) -> Option<New> {
+        let Source::Value(value) = output else { return None };
         let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);
         if computed || self.model.len(output) > MOST_MOVED {
-            return false;
+            return None;
         }
-        let Some(origins) = self.recurrences.flow.origins(output) else { return false };
-        let (mut by, mut fresh) = (None, false);
-        for (place, (source, at)) in origins.into_iter().enumerate() {
+        let (mut by, mut new) = (None, None);
+        for (place, (source, at)) in self.recurrences.flow.origins(output)?.into_iter().enumerate() {
             if source != input {
-                fresh |= !matches!(source, Source::Constant(_));
+                let is_constant = matches!(source, Source::Constant(_));
+                new = if is_constant { new.or(Some(New::Constant)) } else { Some(New::Computed) };
                 continue;
             }
             let moved = at as isize - place as isize;
             if moved == 0 || *by.get_or_insert(moved) != moved {
-                return false;
+                return None;
             }
         }
-        fresh && by.is_some()
+        new.filter(|_| by.is_some())
     }
 }
 
-/// True if a tensor is cut out of a Concat of all of an input, first, and computed elements.
-fn appends(model: &ValidModel, recurrences: &Recurrences, input: Source, mut output: Source) -> bool {
+/// What is appended to an input in a tensor that is cut out of a Concat of all of the input, first,
+/// and other elements. `None` if the tensor is computed otherwise.
+fn appended(model: &ValidModel, recurrences: &Recurrences, input: Source, mut output: Source) -> Option<New> {
     while let Source::Value(value) = output {
         let concat = match recurrences.flow.producer(value) {
             Producer::View(view) => {
@@ -299,13 +321,15 @@ fn appends(model: &ValidModel, recurrences: &Recurrences, input: Source, mut out
                 continue;
             }
             Producer::Concat(concat) => concat,
-            _ => return false,
+            _ => return None,
         };
-        let computed = |source: &Source| *source != input && !matches!(source, Source::Constant(_));
         let at = concat.inputs.iter().position(|source| is_all_of(model, recurrences, *source, input));
-        return at == Some(0) && concat.inputs.iter().skip(1).any(computed);
+        let behind: Vec<&Source> = concat.inputs.iter().skip(1).filter(|source| **source != input).collect();
+        let is_constant = |source: &&Source| matches!(source, Source::Constant(_));
+        let new = if behind.iter().all(is_constant) { New::Constant } else { New::Computed };
+        return (at == Some(0) && !behind.is_empty()).then_some(new);
     }
-    false
+    None
 }
 
 /// True if a tensor is all of an input behind views that keep every element.

@@ -698,6 +698,44 @@ fn states_without_a_recurrent_operator_are_offered() {
     insta::assert_snapshot!(said(cases.map(|(how, names)| (how, kept(how, names), Options::default())).into()));
 }
 
+/// A window of what came before, and a mask that slides along with it; `cut`: true if both are cut
+/// before new elements are appended.
+fn masked_window(cut: bool, has_window: bool) -> Graph {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 1]);
+    let mut slide = |graph: &mut Graph, name: &str, new, after: &str| {
+        let state = graph.parameter(name, &[1, 3]);
+        let concat = Op::Concat { axis: 1 };
+        let out = if cut {
+            let (axis, lengths) = (graph.int(1), graph.ints(&[1, 2]));
+            let kept = graph.ops(Op::VariadicSplit, &[state, axis, lengths], 2)[1];
+            graph.op(concat, &[kept, new])
+        } else {
+            let (wide, axis, lengths) = (graph.op(concat, &[state, new]), graph.int(1), graph.ints(&[1, 3]));
+            graph.ops(Op::VariadicSplit, &[wide, axis, lengths], 2)[1]
+        };
+        graph.result(after, out);
+        out
+    };
+    let one = graph.floats(&[1, 1], &[1.0]);
+    let mask = slide(&mut graph, "mask", one, "mask_out");
+    let window = if has_window { slide(&mut graph, "seen", x, "seen_out") } else { x };
+    let y = graph.elementwise(Elementwise::Multiply, &[window, mask]);
+    graph.result("y", y);
+    graph
+}
+
+/// The mask of a window is offered with the window: without the mask, the window is wrong.
+#[test]
+fn a_mask_that_slides_with_a_window_is_offered() {
+    for cut in [false, true] {
+        let text = said(vec![("", masked_window(cut, true), Options::default())]);
+        assert!(text.contains("add --state mask=mask_out --state seen=seen_out"), "{text}");
+        let alone = said(vec![("", masked_window(cut, false), Options::default())]);
+        assert!(!alone.contains("--state"), "{alone}");
+    }
+}
+
 /// The input and the output of a network of one shape are no state.
 #[test]
 fn ordinary_networks_have_no_states() {
