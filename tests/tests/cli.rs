@@ -1071,6 +1071,9 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
         let (found, _) = run(&parts, &[], false);
         assert!(differ(&found) < 2e-6, "{parts:?}: {found:?}");
     }
+    let asked = ["--state=h=hn", "--state=c=cn"];
+    let (found, _) = run(&[2, steps - 2], &asked, false);
+    assert!(differ(&found) < 2e-6, "{found:?}");
     let (found, _) = run(&[3, steps - 3], &[], true);
     assert!(differ(&found) > 1e-3, "the second call is a sequence of its own");
     // one step per call loses the inputs of the convolution, and each command says so
@@ -1086,6 +1089,33 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
         assert!(text.contains("\"conv\" sees the steps of one call only"), "{text}");
         assert!(text.contains("leave the number of steps open, --shape 'x=1,?,3'"), "{text}");
     }
+}
+
+/// A state that is not found keeps its value between the calls of `run` once `--state` names it;
+/// until then, messages ask for the files of the inputs that need them.
+#[test]
+fn run_keeps_the_states_that_are_named() {
+    let place = Place::new();
+    let mut file = ModelFile::default();
+    let [x, level, h] = ["x", "level", "h"].map(|name| file.parameter_of(name, "f32", &[1, 2]));
+    let [sum, next] = [level, h].map(|state| file.operation("Add", "opset1", "", &[&x, &state], &[1, 2]));
+    [sum, next].iter().for_each(|out| _ = file.result(out));
+    write(&file, &place, "net");
+    fs::create_dir(place.path("in")).unwrap();
+    for k in 0..3 {
+        let ones: Vec<u8> = [1f32; 2].iter().flat_map(|v| v.to_le_bytes()).collect();
+        fs::write(place.path(format!("in/r{k}_x.npy")), npy("<f4", &[1, 2], &ones)).unwrap();
+    }
+    let run = |states: &[&str]| {
+        let files = ["run", "net.xml", "--isa=generic", "--inputs=in", "--outputs=out"];
+        place.cellc(files.iter().chain(states))
+    };
+    run(&[]).failed(1, &["calls 0 to 2 each need the inputs \"x\", \"level\" and \"h\"\n"]);
+    let one = run(&["--state=level=out0"]);
+    one.failed(1, &["each need the inputs \"x\" and \"h\"; the state \"level\" may have files\n"]);
+    run(&["--state=level=out0", "--no-state"]).failed(2, &["--no-state"]);
+    run(&["--state=level=out0", "--state=h=out1"]).succeeded();
+    assert_eq!(read_npy(&place.path("out/r2_out1.npy")).1, [3.0; 2]);
 }
 
 /// Integers beyond what generated code takes are counted, for each file.

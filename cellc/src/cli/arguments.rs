@@ -419,6 +419,9 @@ pub(crate) struct CompileArguments {
 #[command(group = ArgGroup::new("output_files").required(true).multiple(true))]
 pub(crate) struct RunArguments {
     #[command(flatten)]
+    state: StateArguments,
+
+    #[command(flatten)]
     pub(crate) model: ModelArguments,
 
     /// A folder with input i of call k as r<k>_in<i>.npy; or the file of the only input
@@ -937,11 +940,20 @@ impl ExecuteArguments {
 }
 
 impl RunArguments {
-    /// All that the library needs.
+    /// The options for code whose states are arguments, as files give them.
     pub(crate) fn options(&self) -> Options {
         // no pair, which is not to say that none is wanted: what every call starts anew is a
         // warning
-        Options { state: State::Pairs(Vec::new()), ..self.execute.options(&self.model) }
+        let state = match self.state.state() {
+            State::None => State::None,
+            State::Auto | State::Pairs(_) => State::Pairs(Vec::new()),
+        };
+        Options { state, ..self.execute.options(&self.model) }
+    }
+
+    /// The options for code that keeps states between calls.
+    pub(crate) fn keeping_states(&self) -> Options {
+        Options { state: self.state.state(), ..self.options() }
     }
 }
 

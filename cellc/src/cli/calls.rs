@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::Numbers;
@@ -183,8 +183,7 @@ impl Calls {
                 let file = found.remove(&i);
                 if file.is_none() && !is_state {
                     let file = format!("r{call}_in{i}.npy or .bin for {label}, nor r{call}_{field}.npy");
-                    let help = format!("calls 0 to {last} each need all {} inputs", parameters.len());
-                    return Err(problem(folder, format!("holds no {file}")).help(help));
+                    return Err(problem(folder, format!("holds no {file}")).help(needed(parameters, last)));
                 }
                 inputs.push(file);
             }
@@ -218,6 +217,22 @@ impl Calls {
         let call = files.into_iter().zip(parameters).map(missing).collect::<Result<_, _>>()?;
         Ok(Self { files: vec![call], by_field: true })
     }
+}
+
+/// Which inputs need files, in calls up to the last.
+fn needed(parameters: &[Expected], last: usize) -> String {
+    let fields = |is_state: bool| -> Vec<String> {
+        let those = parameters.iter().filter(|expected| expected.is_state == is_state);
+        those.map(|expected| expected.field.clone()).collect()
+    };
+    let (inputs, states) = (fields(false), fields(true));
+    let plural = |names: &[String]| if names.len() == 1 { "" } else { "s" };
+    let calls = if last == 0 { "call 0 needs".to_owned() } else { format!("calls 0 to {last} each need") };
+    let kept = match states.len() {
+        0 => String::new(),
+        _ => format!("; the state{} {} may have files", plural(&states), listed(&states)),
+    };
+    format!("{calls} the input{} {}{kept}", plural(&inputs), listed(&inputs))
 }
 
 /// Which input or output is called `name`: by the model, by generated code (what it calls it comes

@@ -146,6 +146,15 @@ impl Diagnostic {
     }
 }
 
+/// Names, the last after an "and".
+pub(crate) fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    match &names[..] {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    }
+}
+
 /// A text of the input, quoted for use inside a message: control and bidirectional characters
 /// escaped, cut when long.
 pub fn quoted(text: &str) -> String {

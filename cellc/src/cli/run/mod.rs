@@ -14,7 +14,7 @@ use crate::emit::names::{Field, Interface};
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
-use crate::options::{Options, State};
+use crate::options::Options;
 use crate::validate::{SEES_ONE_CALL, STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
@@ -31,16 +31,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
-    let options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let named = |options| Options { name: Some("model".to_owned()), ..options };
+    let (options, keeping) = (named(arguments.options()), named(arguments.keeping_states()));
 
     progress.stage("reading the inputs");
     // a state is kept between calls as generated code keeps it, unless files give it
-    let expected = calls::expected(&model, &Options { state: State::Auto, ..options.clone() })?;
+    let expected = calls::expected(&model, &keeping)?;
     let Calls { files: calls, by_field } = match &arguments.inputs {
         Some(path) => Calls::at(path, &expected)?,
         None => Calls::given(&arguments.input, &expected)?,
     };
-    let kept = Kept::new(&model, &options, &expected, &calls)?;
+    let kept = Kept::new(&model, &keeping, &expected, &calls)?;
     if calls.len() > 1 && !arguments.output.is_empty() {
         return Err(Failure::Usage(format!(
             "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes those of all",
@@ -54,7 +55,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let keeps = has_variables || !kept.states.is_empty();
     let mut results = Results { arguments, by_field, wanted: Vec::new(), files: Vec::new() };
     if keeps && calls.len() > 1 && expected.iter().any(|expected| expected.own_in_each_step) {
-        let calls = Streamed { model: &model, options: &options, expected: &expected, calls: &calls, kept };
+        let calls =
+            Streamed { model: &model, options: &options, keeping: &keeping, expected: &expected, calls: &calls, kept };
         calls.run(&mut results, &progress)?;
         return results.write();
     }
@@ -257,7 +259,7 @@ impl Kept {
     /// Finds the states that not every call has a file for, and says which ones they are.
     fn new(
         model: &Model,
-        options: &Options,
+        keeping: &Options,
         expected: &[Expected],
         calls: &[Vec<Option<PathBuf>>],
     ) -> Result<Self, Failure> {
@@ -266,7 +268,7 @@ impl Kept {
         if !(0..expected.len()).any(is_missing) {
             return Ok(kept);
         }
-        let (valid, mut warnings) = validate(model, &Options { state: State::Auto, ..options.clone() })?;
+        let (valid, mut warnings) = validate(model, keeping)?;
         warnings.0.retain(|warning| calls.len() > 1 && warning.found.contains(SEES_ONE_CALL));
         report(&warnings);
         for pair in valid.states {

@@ -11,13 +11,15 @@ use crate::compile::{self, Compilation};
 use crate::emit::names::Field;
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{Model, StatePair, Tensor, ValidModel};
-use crate::options::{Options, State};
+use crate::options::Options;
 use crate::validate::validate;
 
 /// Calls that go on from each other.
 pub(super) struct Streamed<'a> {
     pub(super) model: &'a Model,
+    /// The options for code whose states are arguments, and for code that keeps them.
     pub(super) options: &'a Options,
+    pub(super) keeping: &'a Options,
     pub(super) expected: &'a [Expected],
     /// The files of each call.
     pub(super) calls: &'a [Vec<Option<PathBuf>>],
@@ -37,8 +39,7 @@ impl Streamed<'_> {
     /// Runs every call.
     pub(super) fn run(mut self, results: &mut Results<'_>, progress: &Progress) -> Result<(), Failure> {
         progress.stage("compiling");
-        let options = Options { state: State::Auto, ..self.options.clone() };
-        let compilation = compile::compile(self.model, &options)?;
+        let compilation = compile::compile(self.model, self.keeping)?;
         progress.suspend(|| report(&compilation.warnings));
         results.wanted = wanted_outputs(&compilation, &results.arguments.output)?;
         let mut harness = Executable::temporary(&compilation)?.start(results.arguments.execute.isa.as_deref())?;

@@ -1,8 +1,8 @@
 //! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
 //! first steps of every call are computed as if nothing had come before.
 
-use super::{Recurrences, listed};
-use crate::diagnostic::{Diagnostic, quoted};
+use super::Recurrences;
+use crate::diagnostic::{Diagnostic, listed, quoted};
 use crate::model::{Node, Source, StatePair, ValidModel};
 use crate::options::State;
 use crate::validate::Validation;

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::flow::{Flow, Producer, TensorElement};
 use super::interface::{find_name, list_names};
 use super::{Validation, sweep};
-use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
 use crate::model::{
     Direction, Lengths, Node, Op, ResultValue, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
@@ -319,15 +319,6 @@ fn way(direction: Direction) -> &'static str {
 /// The name of an input or output, as `--state` takes it.
 fn name(names: &[String], fallback: &str, index: usize) -> String {
     names.first().cloned().unwrap_or_else(|| format!("{fallback}{index}"))
-}
-
-/// Names, the last after an "and".
-fn listed(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-    match &names[..] {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.join(""),
-    }
 }
 
 /// A name as it may stand in a command.

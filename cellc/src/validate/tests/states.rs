@@ -703,7 +703,7 @@ fn states_without_a_recurrent_operator_are_offered() {
 fn masked_window(cut: bool, has_window: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 1]);
-    let mut slide = |graph: &mut Graph, name: &str, new, after: &str| {
+    let slide = |graph: &mut Graph, name: &str, new, after: &str| {
         let state = graph.parameter(name, &[1, 3]);
         let concat = Op::Concat { axis: 1 };
         let out = if cut {
