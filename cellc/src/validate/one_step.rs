@@ -15,6 +15,8 @@ struct Steps {
     rank: usize,
     /// Whether the steps stand in another order than in the input.
     reordered: bool,
+    /// True if the model leaves their number open.
+    open: bool,
 }
 
 /// How a node reads the steps of its first input.
@@ -39,14 +41,14 @@ impl Validation<'_> {
             let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else { continue };
             // the first axis counts rows, the last one features
             for axis in 1..stated.len().saturating_sub(1) {
-                let steps = Steps { axis, rank: stated.len(), reordered: false };
                 let size = self.shapes[index].as_ref().map(|shape| shape[axis]);
                 let open = matches!(stated[axis], Dim::Dynamic { .. });
+                let steps = Steps { axis, rank: stated.len(), reordered: false, open };
                 let has_several = if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
                 if !has_several {
                     continue;
                 }
-                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps, open) else { continue };
+                let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else { continue };
                 let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
                 let found = format!(
                     "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, and nothing reads \
@@ -93,7 +95,7 @@ impl Validation<'_> {
 
 /// The node that takes one step of a value, and which one, where no other node reads any; where the
 /// number of steps is not open, only if a matrix multiplies the step next, as a cell's does.
-fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Option<(&Node, &'static str)> {
+fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'static str)> {
     let mut constants: Vec<Option<&Tensor>> = vec![None; model.values.len()];
     let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];
     along[value.0] = Some(steps);
@@ -146,7 +148,7 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps, open: bool) -> Optio
             Read::Reordered | Read::Several => return None,
         }
     }
-    reader.filter(|_| open || is_multiplied)
+    reader.filter(|_| steps.open || is_multiplied)
 }
 
 /// The constant at a port of a node; `None` if the input is computed.
@@ -165,11 +167,14 @@ fn read(node: &Node, port: usize, steps: Steps, constant: Constants<'_, '_>, ran
         Op::Convert => Read::Each(steps),
         Op::Elementwise(function) if *function != Elementwise::PRelu => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
-            match others.into_iter().all(|other| rank_of(other).is_some_and(|rank| rank <= 1)) {
+            match others.into_iter().all(|other| rank_of(other).is_some_and(|of| of <= rank)) {
                 true => Read::Each(steps),
                 false => Read::Several,
             }
         }
+        Op::Pad(_) if port == 0 && steps.open => Read::Each(steps),
+        // windows reach across a few of the steps
+        Op::Convolution(_) | Op::Pool(_) if port == 0 && axis > 1 && steps.open => Read::Each(steps),
         // a layer over the features of each step
         Op::MatMul { transpose_a: false, .. } if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) => {
             Read::Each(steps)

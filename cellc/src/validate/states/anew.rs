@@ -70,18 +70,23 @@ impl Validation<'_> {
                 "export the Keras model by model.export with format=\"openvino\" and an open number of steps".into(),
             );
         }
-        let keras = match producer {
-            Some("pytorch") => "",
-            _ => {
-                " (in Keras, where stateful=True has no effect on an exported model: \
-                 initial_state=h and return_state=True)"
-            }
-        };
+        let keras = self.in_keras();
         ways.push(format!("export the model with the state as an input and an output{keras}, which are then found"));
         let (ways, no_state) = (ways.join("; or "), self.options.wording.of(Setting::NoState));
         let notice = Diagnostic::notice(node.origin.clone(), found).layer(node.label());
         let help = format!("to keep the state, {ways}; if every call is a whole sequence, pass {no_state}");
         notice.help(help).lines(lines.unwrap_or_default())
+    }
+
+    /// How Keras makes a state an input and an output; empty if PyTorch wrote the model.
+    pub(super) fn in_keras(&self) -> &'static str {
+        match self.model.producer.as_deref() {
+            Some("pytorch") => "",
+            _ => {
+                " (in Keras, where stateful=True has no effect on an exported model: \
+                 initial_state=h and return_state=True)"
+            }
+        }
     }
 }
 

@@ -352,8 +352,9 @@ impl Validation<'_> {
             }
             if !repeated.contains(&place) {
                 let mut all = recurrences.all.iter();
-                let lengths = all.any(|r| r.place == place && r.order == Order::Lengths);
-                self.warn_of_restart(model, &recurrences.starts, node, &lost, lengths);
+                let is_other = |r: &Recurrence| r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1);
+                let opens = !all.any(|r| r.place == place && is_other(r));
+                self.warn_of_restart(model, &recurrences.starts, node, &lost, opens);
                 restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
             } else if let Start::Constant { .. } = lost.start {
                 let found = format!(
@@ -367,14 +368,15 @@ impl Validation<'_> {
         restarts
     }
 
-    /// Warns of a layer with [`STARTS_ANEW`].
+    /// Warns of a layer with [`STARTS_ANEW`]. `opens`: true if the layer takes an open number of
+    /// steps, as layers of one row without lengths do.
     fn warn_of_restart(
         &mut self,
         model: &ValidModel,
         starts: &HashMap<Source, Vec<usize>>,
         node: &Node,
         lost: &Lost,
-        lengths: bool,
+        opens: bool,
     ) {
         let (name, states) = (quoted(&node.name), &lost.states);
         let found = match lost.start {
@@ -413,7 +415,7 @@ impl Validation<'_> {
             ));
         } else {
             match lost.start {
-                Start::Constant { as_it_is: true } if direction.is_some() && !lengths => {
+                Start::Constant { as_it_is: true } if direction.is_some() && opens => {
                     let (way, export) = self.open_steps(model, starts);
                     ways.push(way);
                     lines = export;
@@ -422,7 +424,8 @@ impl Validation<'_> {
                 Start::Variables(_) => ways.push(format!("assign the last state of {name} to the variable")),
             }
             ways.push(format!(
-                "export the model with the state as an input and an output, {}",
+                "export the model with the state as an input and an output{}, {}",
+                if opens { "" } else { self.in_keras() },
                 match lost.start {
                     Start::InParts => format!("and name them, {}", self.any_state()),
                     _ => "which are then found".to_owned(),

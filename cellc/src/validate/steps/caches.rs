@@ -135,8 +135,17 @@ fn one_size(long: &Validation, caches: &[GrowingCache]) -> Option<Shapes> {
     let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
     let one = long.numbers_of_steps().into_iter().find_map(|size| {
-        let shapes = long.shapes_of_steps(&time, &|input| if is_cache(input) { size } else { 1 });
-        long.is_right_with(&shapes).then_some(shapes)
+        let with = |sizes: &dyn Fn(usize) -> usize| {
+            let shapes = long.shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
+            long.is_right_with(&shapes).then_some(shapes)
+        };
+        let single = with(&|_| 1)?;
+        // a mask over the cache and the new element: of other sizes, it is broadcast or refused
+        let fits = |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
+        let is_mask =
+            |&input: &usize| time[input].is_some() && !is_cache(input) && !fits(input, 2) && fits(input, size + 1);
+        let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
+        with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
     });
     one.or_else(|| long.whole_shapes(&time, &long.numbers_of_steps()))
 }

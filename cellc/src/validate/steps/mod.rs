@@ -139,6 +139,11 @@ fn not_stepwise(long: &Validation, time: &[Option<usize>], why: &str) -> Diagnos
         let found = format!("the number of steps is open, but {}", long.counts_rows(found));
         return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
     }
+    // with a number of steps that is given, the model would compute one of them
+    if !long.single_steps().is_empty() {
+        let error = Diagnostic::error(origin, format!("the number of steps is open, but {why}"));
+        return error.valid(ONE_BY_ONE).help("export the model with its number of steps, as the warning says");
+    }
     let help = match long.rows_first(time) {
         Some(shapes) => format!("the first axis counts rows: {}", long.shape_settings(&shapes)),
         None => hints::pads_in_front(long)
@@ -186,15 +191,34 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
         Some(wrong) => (steps, wrong),
         None => (1, &of_one[0]),
     };
+    let whole = long.whole_shapes(time, &long.numbers_of_steps());
+    let alike = of_one.iter().any(|other| other.found == with_size(&wrong.found, steps, "1"));
+    if whole.is_none() && alike {
+        let found = with_size(&wrong.found, steps, "?");
+        return Diagnostics(vec![Diagnostic { found, ..wrong.clone() }]);
+    }
     let why = format!("the model does not take every number of them: with {steps}, {}", wrong.found);
     let mut help = "give the whole shape, with the number of steps that the model was made for".to_owned();
     if let Some(pads) = hints::pads_in_front(long) {
         help = format!("{pads}; or {help}");
     }
-    if let Some(shapes) = long.whole_shapes(time, &long.numbers_of_steps()) {
+    if let Some(shapes) = whole {
         help.push_str(&format!("; this one works: {}", long.shape_settings(&shapes)));
     }
     refused(&wrong.origin, wrong.layer.clone(), why, help)
+}
+
+/// A message with another size for the number of steps in each list of sizes.
+fn with_size(found: &str, steps: usize, other: &str) -> String {
+    let steps = steps.to_string();
+    let open = |size: &str| if size == steps { other.to_owned() } else { size.to_owned() };
+    let pieces = found.split('[').enumerate().map(|(at, piece)| match piece.split_once(']') {
+        Some((sizes, rest)) if at > 0 => {
+            format!("{}]{rest}", sizes.split(", ").map(open).collect::<Vec<_>>().join(", "))
+        }
+        _ => piece.to_owned(),
+    });
+    pieces.collect::<Vec<_>>().join("[")
 }
 
 /// A number of steps that nothing else in the model can be mistaken for: a prime that divides none

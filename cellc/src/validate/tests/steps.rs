@@ -212,6 +212,58 @@ fn caches_that_grow_are_named() {
     }
 }
 
+/// A mask over a growing cache has an element more than the cache, though one element is broadcast.
+#[test]
+fn the_mask_of_a_growing_cache_is_longer_than_the_cache() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 1, 8]);
+    let past = graph.parameter("past", &[1, -1, 8]);
+    let mask = graph.parameter("mask", &[1, 1, -1]);
+    let keys = graph.op(Op::Concat { axis: 1 }, &[past, x]);
+    let scores = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, keys]);
+    let scores = graph.elementwise(Elementwise::Add, &[scores, mask]);
+    let weights = graph.op(Op::Softmax { axis: -1, log: false }, &[scores]);
+    let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[weights, keys]);
+    graph.result("y", y);
+    graph.result("present", keys);
+    let text = said(vec![("", graph, Options::default())]);
+    assert!(text.contains("give --shape past=1,100,8 --shape mask=1,1,101\n"), "{text}");
+}
+
+/// A step behind a convolution, taken while the number of steps is open: a whole shape would give
+/// one step, so none is printed.
+#[test]
+fn one_step_behind_a_convolution_is_warned_of() {
+    let graph = padded(|graph, x| {
+        let windows = convolved(graph, x, 3);
+        let bias = graph.constant(&[1, 1, H]);
+        let sum = graph.elementwise(Elementwise::Add, &[windows, bias]);
+        let (index, axis) = (graph.int(0), graph.int(1));
+        graph.op(Op::Gather { batch_dims: 0 }, &[sum, index, axis])
+    });
+    for options in [Options::default(), shapes(&[("x", &[1, 100, H])])] {
+        let text = said(vec![("", Graph(graph.0.clone()), options)]);
+        assert!(text.contains("only the first of the steps of the input \"x\" is read"), "{text}");
+        assert!(text.contains("model.export(") && !text.contains("--shape"), "{text}");
+    }
+}
+
+/// A pair of states of different sizes is wrong with every number of steps.
+#[test]
+fn a_wrong_pair_is_corrected_and_not_the_number_of_steps() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, -1, 3]);
+    let weights = graph.constant(&[3, 5]);
+    let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, weights]);
+    graph.result("y", y);
+    let pair = vec![("x".to_owned(), "y".to_owned())];
+    let options = Options { state: State::Pairs(pair), ..shapes(&[("x", &[1, 1, 3])]) };
+    let shapes = vec![("x".to_owned(), vec![Some(1), None, Some(3)])];
+    let text = said(vec![("", graph, Options { shapes, ..options })]);
+    assert!(text.contains("the input has the shape [1, ?, 3], the output [1, ?, 5]"), "{text}");
+    assert!(text.contains("help: correct --state") && !text.contains("whole shape"), "{text}");
+}
+
 /// A Pad of two elements in front of x, `[1, steps, H]`, and what follows it.
 fn padded(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
