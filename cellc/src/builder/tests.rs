@@ -102,7 +102,7 @@ fn what_every_call_starts_anew_is_a_warning() {
         text.contains("starts every call from the same constant state") && text.contains("in `Builder::shape`"),
         "{text}"
     );
-    assert!(text.contains("pass `.state(State::None)`"), "{text}");
+    assert!(text.contains("pass `.state(cellc::State::None)`"), "{text}");
     assert_eq!((one.model.restarts.len(), many.model.restarts.len(), many.warnings.0.len()), (2, 0, 0));
 }
 

@@ -114,9 +114,9 @@ pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
         },
         Setting::StateOf(pairs) => {
             let pairs = pairs.iter().map(|(input, output)| format!("({input:?}.into(), {output:?}.into())"));
-            format!("state(State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
+            format!("state(cellc::State::Pairs(vec![{}]))", pairs.collect::<Vec<_>>().join(", "))
         }
-        Setting::NoState => "state(State::None)".to_owned(),
+        Setting::NoState => "state(cellc::State::None)".to_owned(),
         Setting::OpenDim(name) => format!("open_dim({name:?})"),
         Setting::ConstantOf(input, number) => format!("constant({input:?}, {number})"),
         _ => return None,
