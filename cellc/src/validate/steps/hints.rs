@@ -83,12 +83,12 @@ pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
         1 => String::new(),
         _ => ", and likewise in front of the others without padding".to_owned(),
     };
+    let name = quoted(&long.model.nodes[first.node].name);
     let plural = if missing == 1 { "" } else { "s" };
     Some(format!(
-        "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {} in the \
-         model, in PyTorch torch.nn.functional.pad(x, ({behind}{missing}, 0)){others}: there is then an output for \
-         every step",
-        quoted(&long.model.nodes[first.node].name)
+        "to leave the number of steps open, put {missing} element{plural} of padding in front of the steps of {name} in \
+         the model, in PyTorch torch.nn.functional.pad(input, ({behind}{missing}, 0)), where input is what that layer \
+         takes, channels before steps{others}: there is then an output for every step"
     ))
 }
 

@@ -153,7 +153,7 @@ fn windows_without_pads_are_told_what_streams() {
     });
     let refused = validate(&graph.0, &open()).expect_err("too short").to_string();
     assert!(refused.contains("put 2 elements of padding in front of the steps of \"convolution\""), "{refused}");
-    assert!(refused.contains("torch.nn.functional.pad(x, (2, 0)), and likewise"), "{refused}");
+    assert!(refused.contains("torch.nn.functional.pad(input, (2, 0)), where input is what that layer takes, channels before steps, and likewise"), "{refused}");
     let refused = validate(&graph.0, &shapes(&[("x", &[1, 1, H])])).expect_err("too short").to_string();
     assert!(refused.contains("put the last 2 inputs of \"convolution\" in front of the step"), "{refused}");
 }
