@@ -232,10 +232,14 @@ impl Scope {
 
     /// The tensor name, else a layer name that OpenVINO did not make up, else `in0`, `out1`.
     pub(crate) fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
-        let made_up = |n: &str| n.strip_prefix("Result_").is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
-        let hint = names.iter().filter(|n| !made_up(n)).find_map(|n| identifier(n));
+        let hint = names.iter().filter(|n| !is_made_up(n)).find_map(|n| identifier(n));
         self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
     }
+}
+
+/// True if OpenVINO made up the name, `Result_44995`: another export of the model changes it.
+pub(crate) fn is_made_up(name: &str) -> bool {
+    name.strip_prefix("Result_").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The longest identifier; longer ones are cut.

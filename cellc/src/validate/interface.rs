@@ -1,6 +1,7 @@
 //! What inputs and outputs are called.
 
 use crate::diagnostic::quoted;
+use crate::emit::names::is_made_up;
 
 /// The longest name that is kept, in characters, and the most names of one input or output: many
 /// outputs may share them.
@@ -43,10 +44,16 @@ pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Resu
     }
 }
 
-pub(super) fn list_names(all: &[Vec<String>]) -> String {
+/// The name of an input or output that messages print and options take: no name that another export
+/// of the model changes.
+pub(super) fn name(names: &[String], fallback: &str, index: usize) -> String {
+    names.iter().find(|name| !is_made_up(name)).cloned().unwrap_or_else(|| format!("{fallback}{index}"))
+}
+
+pub(super) fn list_names(all: &[Vec<String>], fallback: &str) -> String {
     const LONGEST: usize = 12;
-    let mut texts: Vec<String> =
-        all.iter().take(LONGEST).map(|names| quoted(names.first().map_or("", String::as_str))).collect();
+    let shown = all.iter().take(LONGEST).enumerate();
+    let mut texts: Vec<String> = shown.map(|(index, names)| quoted(&name(names, fallback, index))).collect();
     if all.len() > LONGEST {
         texts.push(format!("and {} more", all.len() - LONGEST));
     }

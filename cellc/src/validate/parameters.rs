@@ -30,7 +30,7 @@ impl Validation<'_> {
                 Ok(index) => given[index] = Some(shape),
                 Err(problem) => self.diagnostics.push(
                     Diagnostic::error(Origin::Unknown, format!("a shape is given for {}, but {problem}", quoted(name)))
-                        .valid(format!("the inputs of the model: {}", list_names(&all_names)))
+                        .valid(format!("the inputs of the model: {}", list_names(&all_names, "in")))
                         .help(format!("correct the name in {}", self.shape_option(Some(shape)))),
                 ),
             }

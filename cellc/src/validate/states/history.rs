@@ -7,6 +7,7 @@ use crate::model::{Node, Source, StatePair, ValidModel};
 use crate::options::State;
 use crate::validate::Validation;
 use crate::validate::history::{Before, Front};
+use crate::validate::interface::name;
 
 /// What a warning says of an operation that does not see the steps of earlier calls.
 pub(crate) const SEES_ONE_CALL: &str = "sees the steps of one call only";
@@ -16,7 +17,7 @@ const MOST_NAMED: usize = 4;
 
 /// The names of the states that a model keeps between calls.
 pub(in crate::validate) fn kept_states(model: &ValidModel, states: &[StatePair]) -> Vec<String> {
-    let inputs = states.iter().map(|pair| super::name(&model.parameters[pair.parameter].names, "in", pair.parameter));
+    let inputs = states.iter().map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
     let changing = |(index, next): (usize, Option<Source>)| next.is_some_and(|next| next != Source::Variable(index));
     let variables = model.variables.iter().enumerate();
     let variables = variables.filter(|(index, variable)| changing((*index, variable.next)));

@@ -3,10 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Recurrences, name};
+use super::Recurrences;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::{PointwiseFunction, Source, StatePair, ValidModel, ValidOp};
 use crate::validate::Validation;
+use crate::validate::interface::name;
 
 /// The tensors that read one.
 struct Readers<'m> {

@@ -15,7 +15,7 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::flow::{Flow, Producer, TensorElement};
-use super::interface::{find_name, list_names};
+use super::interface::{find_name, list_names, name};
 use super::{Validation, sweep};
 use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
 use crate::model::{
@@ -314,11 +314,6 @@ fn way(direction: Direction) -> &'static str {
         Direction::Reverse => "in reverse",
         Direction::Bidirectional => "in both directions",
     }
-}
-
-/// The name of an input or output, as `--state` takes it.
-fn name(names: &[String], fallback: &str, index: usize) -> String {
-    names.first().cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
 /// A name as it may stand in a command.
@@ -659,9 +654,10 @@ impl<'a> Validation<'a> {
             };
             let mut refuse = |found: String, valid: String| refuse_with(found, valid, &correct);
             let parameter = find_name(&inputs, input, "in")
-                .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs))));
-            let result = find_name(&outputs, output, "out")
-                .map_err(|problem| refuse(problem, format!("the outputs of the model: {}", list_names(&outputs))));
+                .map_err(|problem| refuse(problem, format!("the inputs of the model: {}", list_names(&inputs, "in"))));
+            let result = find_name(&outputs, output, "out").map_err(|problem| {
+                refuse(problem, format!("the outputs of the model: {}", list_names(&outputs, "out")))
+            });
             let (Ok(parameter), Ok(result)) = (parameter, result) else { continue };
             let (p, r) = (&model.parameters[parameter], &model.results[result]);
             if p.weight || !p.element.is_float() {

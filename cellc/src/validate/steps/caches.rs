@@ -1,7 +1,7 @@
 //! Caches that grow: a call appends its elements to an input, and the whole is an output.
 
 use super::super::Validation;
-use super::super::interface::names;
+use super::super::interface::{name, names};
 use super::super::trials::Shapes;
 use crate::diagnostic::{Diagnostic, Setting, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
@@ -154,10 +154,10 @@ impl GrowingCache {
     /// The names of the input and of the output.
     fn names(&self, long: &Validation) -> (String, String) {
         let model = long.model;
-        let input = long.parameter_names(model.parameters[self.input]).into_iter().next();
+        let input = long.parameter_names(model.parameters[self.input]);
         let result = &model.nodes[model.results[self.output]];
         let own = result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
-        let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name).into_iter().next();
-        (input.unwrap_or_else(|| format!("in{}", self.input)), output.unwrap_or_else(|| format!("out{}", self.output)))
+        let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name);
+        (name(&input, "in", self.input), name(&output, "out", self.output))
     }
 }

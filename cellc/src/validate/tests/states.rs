@@ -615,6 +615,23 @@ fn states_that_other_operations_pass_are_offered() {
     }
 }
 
+/// The option that is printed names an output as the header file does, not by a name that another
+/// export of the model changes.
+#[test]
+fn names_that_openvino_makes_up_are_not_printed() {
+    let made_up = || {
+        let mut graph = passed("cleared");
+        let result = graph.0.results[0];
+        graph.0.nodes[result].name = "Result_44995".to_owned();
+        graph
+    };
+    let (text, graph) = (said(vec![("", made_up(), Options::default())]), made_up());
+    assert!(text.contains("add --state h=out0") && !text.contains("Result_"), "{text}");
+    assert_eq!(pairs(&accepted(&graph, &states(&[("h", "out0")]))), [(1, 0)]);
+    let refused = validate(&graph.0, &states(&[("h", "hn")])).expect_err("no such output").to_string();
+    assert!(refused.contains("the outputs of the model: \"out0\""), "{refused}");
+}
+
 /// A state that no recurrent operator alone keeps; names of x, h and the last output.
 fn kept(how: &str, names: [&str; 3]) -> Graph {
     let mut graph = Graph::default();
