@@ -5,6 +5,9 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define BLOCK 128 /* samples of a block of an AudioWorklet */
 
+/* The names of the model's input and output, as net.h gives them. */
+_Static_assert(NET_X_SIZE == 1 && NET_OUT_SIZE == 1, "one input and one output of one element");
+
 static net amplifier;
 static float block[BLOCK];
 
