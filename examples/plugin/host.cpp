@@ -90,7 +90,8 @@ static void in_place(const cellc_model &model) {
 
 int main() {
     for (const cellc_model *model : {&clean_model, &lead_model}) {
-        if (model->sample_rate != RATE) std::printf("%s wants %g Hz: resample\n", model->name, model->sample_rate);
+        // 0: the model's file gives no rate
+        if (model->sample_rate != 0 && model->sample_rate != RATE) std::printf("%s wants %g Hz: resample\n", model->name, model->sample_rate);
         in_place(*model);
     }
 

@@ -190,11 +190,20 @@ fn plugin_with_models_of_other_programs() {
         assert!(output.status.success(), "{}", texts.concat());
     }
     assert!(folder.join("build/lead.c").exists());
+    // a newer file of the same content is compiled once more, and only once
+    fs::copy(amplifier(), folder.join("models/lead.json")).expect("a model");
+    let build = || {
+        let mut build = Command::new("cmake");
+        let output = build.args(["--build", "build", "--target", "models"]).current_dir(&folder).output();
+        String::from_utf8_lossy(&output.expect("cmake starts").stdout).into_owned()
+    };
+    let (first, second) = (build(), build());
+    assert!(first.contains("Generating lead.c") && !second.contains("Generating"), "{first}{second}");
 }
 
 /// An amplifier in WebAssembly, made from C or Rust: in node, and in Chromium where it is
-/// installed.
-fn wasm(from: &str, tools: &[&str]) {
+/// installed. `refused`: what the compiler says of a model of two inputs.
+fn wasm(from: &str, tools: &[&str], refused: &str) {
     if !["node", "make", "cc"].iter().chain(tools).all(|tool| has(tool)) {
         return;
     }
@@ -205,6 +214,13 @@ fn wasm(from: &str, tools: &[&str]) {
     // the later model is older than the code of the first
     let [first, second] = [amplifier(), lead].map(|model| wasm_of(from, &folder, &model));
     assert_ne!(first, second);
+    // one sample is not two
+    let mut make = Command::new("make");
+    let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm_two_inputs.nam");
+    make.args(["amplifier.wasm", &format!("MODEL={}", two.display()), &format!("FROM={from}")]).current_dir(&folder);
+    let output = make.arg(format!("CELLC={}", command::program().display())).output().expect("make starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains(refused), "{text}");
 }
 
 /// What `make check` says of a model.
@@ -224,12 +240,12 @@ fn wasm_of(from: &str, folder: &Path, model: &Path) -> String {
 
 #[test]
 fn wasm_from_c() {
-    wasm("c", &["clang-19", "wasm-ld-19"]);
+    wasm("c", &["clang-19", "wasm-ld-19"], "one input and one output of one element");
 }
 
 #[test]
 fn wasm_from_rust() {
-    wasm("rust", &["wasm32-unknown-unknown"]);
+    wasm("rust", &["wasm32-unknown-unknown"], "no method named `step_in_place`");
 }
 
 /// The same network on a Cortex-M4F.
