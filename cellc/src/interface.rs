@@ -25,7 +25,7 @@ impl Interface {
             .iter()
             .enumerate()
             .map(|(index, ResultValue { names, shape, element, .. })| Field {
-                name: scope.field(names, "out", index),
+                name: scope.field(&ResultValue::lasting(names), "out", index),
                 index,
                 shape: shape.clone(),
                 element: element_of(*element),

@@ -230,16 +230,11 @@ impl Scope {
         !self.has(name) && !self.has(&format!("set_{name}"))
     }
 
-    /// The tensor name, else a layer name that OpenVINO did not make up, else `in0`, `out1`.
+    /// The first name that has an identifier, else `in0`, `out1`.
     pub(crate) fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
-        let hint = names.iter().filter(|n| !is_made_up(n)).find_map(|n| identifier(n));
+        let hint = names.iter().find_map(|n| identifier(n));
         self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
     }
-}
-
-/// True if OpenVINO made up the name, `Result_44995`: another export of the model changes it.
-pub(crate) fn is_made_up(name: &str) -> bool {
-    name.strip_prefix("Result_").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The longest identifier; longer ones are cut.

@@ -82,6 +82,18 @@ pub struct ResultValue {
     pub parts: Option<usize>,
 }
 
+impl ResultValue {
+    /// The names without those that OpenVINO made up.
+    pub(crate) fn lasting(names: &[String]) -> Vec<String> {
+        names.iter().filter(|name| !Self::is_made_up(name)).cloned().collect()
+    }
+
+    /// True if OpenVINO made up the name, `Result_44995`: another export of the model changes it.
+    pub(crate) fn is_made_up(name: &str) -> bool {
+        name.strip_prefix("Result_").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
+
 /// A state pair: the parameter kept between steps, and the result with its next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatePair {
