@@ -82,11 +82,11 @@ fn one_batch_size_sets_all_axes_that_count_the_batch() {
 /// Sessions as rows of a batch keep no state over an open number of steps, which is not advised.
 #[test]
 fn several_rows_are_not_told_to_leave_the_steps_open() {
-    for (rows, steps) in [(1, 1), (8, 1), (1, 100), (8, 100)] {
+    for rows in [1, 8] {
         let graph = recurrent_alone(false, [-1, -1]);
-        let text = said(vec![("", graph, shapes(&[("x", &[rows, steps, H])]))]);
+        let text = said(vec![("", graph, shapes(&[("x", &[rows, 1, H])]))]);
         assert!(text.contains("export the model with the state as an input and an output"), "{text}");
-        assert_eq!(text.contains("number of steps"), rows == 1, "{rows} rows, {steps} steps: {text}");
+        assert_eq!(text.contains("number of steps"), rows == 1, "{rows} rows: {text}");
     }
 }
 
