@@ -399,6 +399,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&["inspect", gru, "-o", "gru.txt"], &["'-o': it is an option of cellc MODEL\n"]),
         (&["run", gru, "--clock=80MHz"], &["'--clock': it is an option of cellc inspect\n"]),
         (&["inspct", gru], &["no command 'inspct'", "cellc inspect"]),
+        (&["help", "inspct"], &["no command 'inspct'", "cellc inspect"]),
+        (&["help", "compile"], &["no command 'compile'", "cellc MODEL -o FILE.c"]),
         (&["compile", gru], &["no command 'compile'", "-o FILE.rs or -o FILE.c"]),
         (&["inspect", gru, "--svg=net.png"], &["cellc draws SVG: --svg net.svg"]),
         (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),

@@ -139,13 +139,23 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     if [".c", ".rs"].iter().any(|extension| word.ends_with(extension)) && !names.contains(&first) {
         return format!("unexpected argument '{word}': the file to write is said by -o {word}");
     }
+    const COMPILES: [&str; 7] = ["compile", "build", "convert", "generate", "gen", "c", "rust"];
+    if first == "help" {
+        return match meant(word) {
+            _ if COMPILES.contains(&word) => {
+                format!("there is no command '{word}': a model alone is compiled, cellc MODEL -o FILE.rs or -o FILE.c")
+            }
+            Some(name) => format!("there is no command '{word}': a similar one is cellc {name}"),
+            None => format!("there is no command '{word}': cellc --help has all options and commands"),
+        };
+    }
     if names.contains(&first) || first.starts_with('-') || first.contains(['.', '/']) {
         return format!(
             "unexpected argument '{word}': one model is compiled; the commands, run, check, inspect and \
              bench, come first"
         );
     }
-    if ["compile", "build", "convert", "generate", "gen", "c", "rust"].contains(&first) {
+    if COMPILES.contains(&first) {
         return format!(
             "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or -o FILE.c"
         );

@@ -183,16 +183,16 @@ impl<'a> Validation<'a> {
         let Some(input) = self.input(node, 0) else { return };
         let Some(order) = self.integers(node, 1, "the order") else { return };
         let shape = self.shape_of(&input);
-        let order: Option<Vec<usize>> = match order.is_empty() {
+        let axes: Option<Vec<usize>> = match order.is_empty() {
             true => Some((0..shape.len()).rev().collect()),
             false => order.iter().map(|&axis| counted(axis, shape.len())).collect(),
         };
-        let permutation = order.filter(|order| {
+        let permutation = axes.filter(|order| {
             let mut seen = vec![false; shape.len()];
             order.len() == shape.len() && order.iter().all(|&axis| !std::mem::replace(&mut seen[axis], true))
         });
         let Some(order) = permutation else {
-            self.no_permutation(node, &shape);
+            self.no_permutation(node, &order, &shape);
             return;
         };
         let own = strides(&shape);
@@ -206,11 +206,20 @@ impl<'a> Validation<'a> {
 
     /// Refuses to transpose a tensor by an order for another rank; said of the operator that a
     /// reader writes as a Transpose, once.
-    fn no_permutation(&mut self, node: &Node, shape: &[usize]) {
+    fn no_permutation(&mut self, node: &Node, order: &[i64], shape: &[usize]) {
         let operator = node.kind.split(',').next().unwrap_or_default();
         if operator == "Transpose" {
-            let found = format!("an order that is no permutation of the {} dimensions", shape.len());
-            self.error(node, &node.origin, found, "each of them once", "correct the order");
+            let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
+            if order.len() == shape.len() {
+                let found = format!("the order {order:?} of {of}");
+                self.error(node, &node.origin, found, "an order that names each dimension once", "correct the order");
+                return;
+            }
+            let found = format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
+            let valid = "an order of as many numbers as there are dimensions";
+            let help =
+                "correct the sizes of the inputs of the model, from which the tensor has its dimensions, or the order";
+            self.error(node, &node.origin, found, valid, help);
             return;
         }
         let label = node.label();
