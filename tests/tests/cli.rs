@@ -400,7 +400,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&["run", gru, "--clock=80MHz"], &["'--clock': it is an option of cellc inspect\n"]),
         (&["inspct", gru], &["no command 'inspct'", "cellc inspect"]),
         (&["help", "inspct"], &["no command 'inspct'", "cellc inspect"]),
-        (&["help", "compile"], &["no command 'compile'", "cellc MODEL -o FILE.c"]),
+        (&["help", "compile"], &["no command 'compile'", "cellc MODEL -o FILE.rs"]),
         (&["compile", gru], &["no command 'compile'", "-o FILE.rs or -o FILE.c"]),
         (&["inspect", gru, "--svg=net.png"], &["cellc draws SVG: --svg net.svg"]),
         (&[gru, "-o", "gru.rs", "--emit=c"], &["asks for rust, --emit for c"]),
