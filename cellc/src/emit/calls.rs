@@ -1,4 +1,4 @@
-//! Which kernels a step calls, and where what they read and write stands. Languages spell it.
+//! The kernels that a step calls, and the places of their arguments, without a language's syntax.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ impl Shared {
     }
 }
 
-/// Of what a function that calls kernels is given, what they use.
+/// The arguments of a function that its kernels use.
 pub(super) struct Uses {
     /// Buffers; of parts the whole.
     pub(super) buffers: BTreeSet<BufferId>,

@@ -17,7 +17,7 @@ enum Of {
     Quads,
     /// Pairs of 16 bits.
     Pairs,
-    /// The same, of which those of weights are bytes.
+    /// Pairs of 16-bit elements and 8-bit weights.
     PairsOfBytes,
 }
 

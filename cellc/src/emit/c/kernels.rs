@@ -61,7 +61,7 @@ struct Texts<'f> {
 }
 
 impl<'f> Texts<'f> {
-    /// The kernels, and what they need before them.
+    /// The kernels, behind the helper functions and constants that they use.
     fn new(
         file: &'f CFile<'_>,
         spelled: Spelled<'f>,

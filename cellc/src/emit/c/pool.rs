@@ -10,7 +10,8 @@ pub(super) fn header(file: &CFile<'_>) -> String {
     named(file, include_str!("text/pool.h"))
 }
 
-/// What it declares, and what kernels call where two may run at the same time.
+/// The definitions of the thread pool, and the function that joins the halves of a cell if the file
+/// has halves.
 pub(super) fn source(file: &CFile<'_>) -> String {
     let mut out = named(file, include_str!("text/pool.c"));
     if file.has_halves() {

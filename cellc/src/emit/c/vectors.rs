@@ -21,13 +21,13 @@ pub(super) struct VectorFunction {
     order: usize,
     /// 0 where it is of no number of lanes.
     lanes: usize,
-    /// How many values it loads, if it loads several; else 0.
+    /// The number of values that one load reads; 0 for other operations and for single loads.
     count: usize,
-    /// What it loads then.
+    /// The element type of those values in memory.
     element: Element,
-    /// What of it, then: values, or their bits.
+    /// The type of a loaded lane: a value, or its bits.
     scalar: Scalar,
-    /// What it adds across lanes, if it does.
+    /// The kind of the sum across lanes; `None` without such a sum.
     across: Option<Across>,
     /// What it is compiled for; `None`: for all.
     isa: Option<&'static Isa>,

@@ -199,7 +199,7 @@ fn changed_headers_are_accepted_where_the_crate_accepts_them() {
 }
 
 #[test]
-#[ignore = "minutes: for changes of the reader"]
+#[ignore = "takes minutes: by hand, after a change of the reader"]
 fn many_more_headers() {
     for seed in 3..1000 {
         accepted(seed, 10_000);
