@@ -17,7 +17,7 @@ const ALIKE: f64 = 0.03;
 
 /// Times of two arithmetics are equal if their estimates differ by no more than this part: each
 /// estimate is within 17 % of the instructions that an emulator counts.
-const ALIKE_IN_TIME: f64 = 0.2;
+pub(crate) const ALIKE_IN_TIME: f64 = 0.2;
 
 /// What the layers that multiply with matrices would cost in each arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize)]

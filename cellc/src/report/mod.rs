@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
+pub(crate) use arithmetics::ALIKE_IN_TIME;
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
 use cost::{Cost, formula};
 pub use measured::Measured;

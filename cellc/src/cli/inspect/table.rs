@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::report::{
-    ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report, TargetCost, Totals,
+    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand, Ram, Report,
+    TargetCost, Totals,
 };
 
 use super::{done, folded, grouped, shapes, visible};
@@ -160,7 +161,10 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     let mut text = format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
     let is_least = totals.iter().all(|cost| cost.cycles >= totals[*fastest].cycles);
-    let within = if is_least { "" } else { " within the error of the estimates, 20 %" };
+    let within = match is_least {
+        true => String::new(),
+        false => format!(" within the error of the estimates, {:.0} %", 100.0 * ALIKE_IN_TIME),
+    };
     text += &match fastest == smallest {
         true => format!("{} is the fastest on {machine}{within}, and the smallest.\n", names[*fastest]),
         false => {
