@@ -669,6 +669,31 @@ def windows_and_states(rng):
                    [draw(rng, 1, 2, 3), draw(rng, 1, 1, 5, by=.5), draw(rng, 1, 1, 5, by=.5)]], [None] * 3
 
 
+def computed_weights(rng):
+    """Weights of recurrent operators that the model computes from an input: of a GRU in both directions with lengths, an LSTM with peepholes, a reversed RNN."""
+    values, nodes = {}, []
+
+    def scaled(name, *shape):
+        values[name + '0'] = draw(rng, *shape, by=.5)
+        nodes.append(h.make_node('Mul', [name + '0', 'k'], [name], name=name))
+
+    scaled('W', 2, 12, 3), scaled('R', 2, 12, 4), scaled('B', 2, 24)
+    nodes.append(h.make_node('GRU', ['x', 'W', 'R', 'B', 'lengths'], ['y', ''], name='gru', hidden_size=4, direction='bidirectional', linear_before_reset=1))
+    nodes.append(h.make_node('Concat', ['y', 'y'], ['two'], name='two', axis=1)), nodes.append(h.make_node('ReduceSum', ['two', 'axis'], ['x2'], name='sum', keepdims=0))
+    values['axis'], values['W2'], values['R2'] = np.array([1]), draw(rng, 1, 20, 4, by=.4), draw(rng, 1, 20, 5, by=.4)
+    scaled('B2', 1, 40), scaled('P2', 1, 15)
+    nodes.append(h.make_node('LSTM', ['x2', 'W2', 'R2', 'B2', '', 'h', 'c', 'P2'], ['y2', 'hn', 'cn'], name='lstm', hidden_size=5))
+    scaled('R3', 1, 2, 2)
+    values['W3'] = draw(rng, 1, 2, 4, by=.5)
+    nodes.append(h.make_node('RNN', ['x2', 'W3', 'R3'], ['', 'last'], name='rnn', hidden_size=2, direction='reverse', clip=.4))
+    graph = h.make_graph(nodes, 'computed_weights',
+                         [info('x', T.FLOAT, [5, 2, 3]), info('k', T.FLOAT, [1]), info('lengths', T.INT32, [2]), info('h', T.FLOAT, [1, 2, 5]), info('c', T.FLOAT, [1, 2, 5])],
+                         [info('y', T.FLOAT, [5, 2, 2, 4]), info('y2', T.FLOAT, [5, 1, 2, 5]), info('hn', T.FLOAT, [1, 2, 5]), info('cn', T.FLOAT, [1, 2, 5]), info('last', T.FLOAT, [1, 2, 2])],
+                         constants(**values))
+    return graph, [[draw(rng, 5, 2, 3), np.array([k], np.float32), np.array(lengths, np.int32), draw(rng, 1, 2, 5, by=.5), draw(rng, 1, 2, 5, by=.5)]
+                   for k, lengths in ((.7, [3, 5]), (-1.3, [0, 1]))], [None] * 5
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
@@ -735,7 +760,7 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

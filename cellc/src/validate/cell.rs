@@ -156,6 +156,10 @@ impl<'a> Validation<'a> {
         right &= self.cell_attributes(&recurrent);
         let Some(sizes) = self.cell_shapes(&recurrent).filter(|_| right) else { return };
         let Some(weights) = self.cell_weights(&recurrent, sizes) else { return };
+        let Some(weights) = weights else {
+            self.with_computed_weights(&recurrent, sizes);
+            return;
+        };
         let mut ledger = node.ledger.clone();
         if weights.b.contains(&WeightSource::Zero) {
             ledger.push(LedgerEntry {
@@ -265,7 +269,10 @@ impl<'a> Validation<'a> {
         before == self.diagnostics.0.len()
     }
 
-    fn cell_weights(&mut self, recurrent: &Recurrent, sizes: Sizes) -> Option<WeightSources> {
+    /// Where the weights of a cell come from; `Some(None)` if they are computed. `None` after an
+    /// error.
+    #[allow(clippy::option_option)] // an error, computed weights, sources
+    fn cell_weights(&mut self, recurrent: &Recurrent, sizes: Sizes) -> Option<Option<WeightSources>> {
         let mut source = |role: CellPort| recurrent.known(role).map(|known| self.source(known));
         let (w, r, p) = (source(CellPort::W)??, source(CellPort::R)??, source(CellPort::P));
         let tensors = 0..recurrent.cell.layout.bias_tensors().len();
@@ -275,7 +282,7 @@ impl<'a> Validation<'a> {
         let b = b.collect::<Option<Vec<Option<Source>>>>()?;
         let given = |source: &Source| matches!(source, Source::Constant(_) | Source::Parameter(_));
         if ![w, r].iter().chain(b.iter().flatten()).chain(&p).all(given) {
-            return self.regrouped(recurrent, Given { w, r, b, p }, sizes);
+            return self.regrouped(recurrent, Given { w, r, b, p }, sizes).ok();
         }
         let weight = |source: Source| match source {
             Source::Constant(i) => WeightSource::Constant(i),
@@ -284,7 +291,7 @@ impl<'a> Validation<'a> {
         };
         let b = b.into_iter().map(|b| b.map_or(WeightSource::Zero, weight)).collect();
         let layout = recurrent.cell.layout.clone();
-        Some(WeightSources { w: weight(w), r: weight(r), b, p: p.map(weight), layout })
+        Some(Some(WeightSources { w: weight(w), r: weight(r), b, p: p.map(weight), layout }))
     }
 
     /// Whether all inputs of a cell but lengths are floating point.

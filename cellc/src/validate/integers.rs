@@ -54,10 +54,11 @@ impl Validation<'_> {
         let mut notices = Vec::new();
         for node in self.valid.all_nodes() {
             let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
-            // what is looked up has the rows of its table as limits, and narrow integers have
-            // theirs
-            let Parameter { rows, element, .. } = &self.valid.parameters[parameter];
-            if rows.is_some() || element.bits() < 32 {
+            // what is looked up has the rows of its table as limits, lengths have the steps, and
+            // narrow integers have theirs
+            let Parameter { rows, length, element, .. } = &self.valid.parameters[parameter];
+            let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
+            if rows.is_some() || of_steps || element.bits() < 32 {
                 continue;
             }
             let input = &self.model.nodes[self.model.parameters[parameter]];

@@ -11,6 +11,7 @@ mod branches;
 mod cell;
 mod choices;
 mod common_interface;
+mod computed_weights;
 mod convolution;
 mod cut;
 mod dependence;
@@ -351,6 +352,7 @@ impl<'a> Validation<'a> {
         if !self.interface_size(&outputs.iter().map(Vec::as_slice).collect::<Vec<_>>()) {
             return;
         }
+        self.weights_read_otherwise();
         self.states();
         sweep::sweep(&mut self.valid);
         self.limits_of_integers();

@@ -174,24 +174,32 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
 }
 
 impl Validation<'_> {
-    /// Where the weights of a cell come from, and how these tensors hold them; `None` after an
-    /// error.
-    pub(super) fn regrouped(&mut self, recurrent: &Recurrent, given: Given, sizes: Sizes) -> Option<WeightSources> {
-        let found = match self.layout_of(recurrent, given, sizes) {
-            Ok(weights) => return Some(weights),
-            Err(found) => found,
-        };
-        let help = "weights do not change from step to step: connect a constant or an input, \
-            the gates of W and R in one order";
-        self.error(recurrent.node, &recurrent.node.origin, found, VALID, help);
-        None
+    /// Where the weights of a cell come from, and how these tensors hold them; `Ok(None)` if they
+    /// are computed in another way than by moving gates. `Err` after an error: a GRU with attention
+    /// takes no computed weights.
+    pub(super) fn regrouped(
+        &mut self,
+        recurrent: &Recurrent,
+        given: Given,
+        sizes: Sizes,
+    ) -> Result<Option<WeightSources>, ()> {
+        match self.layout_of(recurrent, given, sizes) {
+            Ok(weights) => Ok(Some(weights)),
+            Err(_) if !recurrent.cell.kind.has_attention() => Ok(None),
+            Err(found) => {
+                let help = "connect a constant or an input, the gates of W and R in one order; \
+                    or write the cell with MatMul, Add and Mul";
+                self.error(recurrent.node, &recurrent.node.origin, found, VALID, help);
+                Err(())
+            }
+        }
     }
 
     fn layout_of(&mut self, recurrent: &Recurrent, given: Given, sizes: Sizes) -> Result<WeightSources, String> {
         let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);
         let sets = recurrent.direction.map_or(1, Direction::count);
         let name = |role: CellPort| role.name(recurrent.direction.is_some());
-        let computed = |role| move |by: String| format!("{} is computed at every step, by {by}", name(role));
+        let computed = |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
         let views = Views::new(&self.valid, &self.nodes);
         let (w, of_w) = views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
         let (r, of_r) = views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;

@@ -113,7 +113,7 @@ impl<'a> Validation<'a> {
     }
 
     /// How many steps the rows have; `None` after an error.
-    fn lengths(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Lengths> {
+    pub(super) fn lengths(&mut self, recurrent: &Recurrent<'a>, sizes: Sizes) -> Option<Lengths> {
         let node = recurrent.node;
         match recurrent.known(CellPort::Lengths)? {
             Known::Constant(tensor, _) => {

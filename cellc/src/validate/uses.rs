@@ -2,7 +2,8 @@
 
 use super::Validation;
 use super::cell::{CellPort, roles};
-use crate::model::{Dim, Model, Node, Op, ValueId};
+use super::sweep;
+use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, Source, ValidNode, ValidOp, ValueId, WeightSource};
 
 /// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
 #[derive(Clone, Default)]
@@ -45,6 +46,25 @@ impl Validation<'_> {
                     "declare two inputs and give both the same contents",
                 );
             }
+        }
+    }
+
+    /// Takes inputs that a cell with computed weights reads as other inputs: nothing packs them.
+    pub(super) fn weights_read_otherwise(&mut self) {
+        let needed = sweep::needed(&self.valid);
+        let mut read = vec![false; self.valid.parameters.len()];
+        read_as_data(&self.valid.nodes, &needed, &mut read);
+        let otherwise = (0..read.len()).filter(|&index| self.valid.parameters[index].weight && read[index]);
+        for index in otherwise.collect::<Vec<_>>() {
+            let packed = self.valid.all_nodes().into_iter().find(|node| packs(&node.op, index));
+            let Some(packed) = packed.map(|node| node.name.clone()) else {
+                self.valid.parameters[index].weight = false;
+                continue;
+            };
+            let node = &self.model.nodes[self.model.parameters[index]];
+            let found = format!("the input gives weights of {packed:?}, and a cell with computed weights reads it too");
+            let help = "declare two inputs and give both the same contents";
+            self.error(node, &node.origin, found, "an input for the weights of one of them", help);
         }
     }
 
@@ -120,6 +140,24 @@ impl Validation<'_> {
     }
 }
 
+/// Marks the parameters that needed operations read, weights of cells left out.
+fn read_as_data(nodes: &[ValidNode], needed: &[bool], read: &mut [bool]) {
+    for node in nodes.iter().filter(|node| node.op.outputs().iter().any(|&value| needed[value])) {
+        for source in node.op.reads() {
+            if let Source::Parameter(index) = source {
+                read[index] = true;
+            }
+        }
+    }
+}
+
+/// True if the weights of a cell are the parameter.
+fn packs(op: &ValidOp, parameter: usize) -> bool {
+    let ValidOp::Cell(cell) = op else { return false };
+    let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
+    all.into_iter().any(|weight| weight == WeightSource::Parameter(parameter))
+}
+
 /// By value that cells read as weights, directly or through other operations, and nothing else
 /// reads: how to say it.
 fn handed_on(model: &Model) -> Vec<Option<String>> {
@@ -136,6 +174,7 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
             Op::ShapeOf => Read::Not,
             Op::Result | Op::Loop(_) | Op::If(_) | Op::Assign { .. } => Read::Data,
             Op::Cell(_) | Op::Sequence(..) => Read::Data,
+            _ if !keeps_gates(&node.op) => Read::Data,
             _ => node.outputs.iter().fold(Read::Not, |all, output| match (all, &read[output.0]) {
                 (Read::Data, _) | (_, Read::Data) => Read::Data,
                 (Read::Not, of) => of.clone(),
@@ -159,6 +198,19 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
     }
     let text = |read| if let Read::Weight(text) = read { Some(text) } else { None };
     read.into_iter().map(text).collect()
+}
+
+/// True if the operation may move the gates of weights, or add two of them, and does nothing else:
+/// cells read weights through it as they are packed.
+fn keeps_gates(op: &Op) -> bool {
+    match op {
+        Op::Convert | Op::Concat { .. } | Op::Split { .. } | Op::VariadicSplit | Op::Slice => true,
+        Op::Reshape { .. } | Op::Squeeze { .. } | Op::Unsqueeze | Op::Transpose => true,
+        Op::StridedSlice { .. } | Op::Gather { .. } | Op::Broadcast(_) | Op::Constant(_) => true,
+        Op::Elementwise(Elementwise::Add) => true,
+        Op::Reduce { reduction, .. } => *reduction == Reduction::Sum,
+        _ => false,
+    }
 }
 
 /// The last size of the first input, as the matrix says that it is multiplied with.

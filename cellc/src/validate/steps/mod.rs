@@ -371,7 +371,7 @@ impl<'a> StepAnalysis<'a> {
     fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
         let time = match &node.op {
             ValidOp::Cell(cell) => return self.cell(cell, &node.name),
-            ValidOp::Loop(_) => return Err("is a loop, which cannot continue where the previous call ended".to_owned()),
+            ValidOp::Loop(_) => return Err(of_loop(&node.kind)),
             ValidOp::Dense(dense) => {
                 let time = self.time(dense.x)?;
                 if time.axis().is_some_and(|axis| !self.is_inside(dense.x, axis, dense.inputs)) {
@@ -510,6 +510,13 @@ impl<'a> StepAnalysis<'a> {
         }
         Ok(())
     }
+}
+
+/// Why a loop has no open steps. A recurrent operator is a loop if its weights are computed.
+fn of_loop(kind: &str) -> String {
+    let is_recurrent = ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator));
+    let loops = if is_recurrent { "computes with weights that are computed, as a loop" } else { "is a loop" };
+    format!("{loops}, which cannot continue where the previous call ended")
 }
 
 /// Makes sequences of one step cells of one step, whose states last from call to call.

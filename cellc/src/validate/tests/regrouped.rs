@@ -125,35 +125,81 @@ fn biases_of_two_inputs_are_added_when_they_are_packed() {
     assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].b.len(), 2);
 }
 
+/// How a test makes the W of a cell out of an input.
+type Change = fn(&mut Given, ValueId) -> ValueId;
+
+/// Ways to compute W `[2, 12, 2]` of an LSTM that no packing does.
+const CHANGES: [(&str, Change); 5] = [
+    ("doubled", |of, w| {
+        let two = of.graph.floats(&[], &[2.0]);
+        of.graph.elementwise(Elementwise::Multiply, &[w, two])
+    }),
+    ("a gate twice", |of, w| of.in_order(w, &[0, 1, 2, 2])),
+    ("R in another order", |of, w| of.in_order(w, &[1, 0, 2, 3])),
+    ("units in another order", |of, w| of.in_order(w, &[1, 0, 2, 3, 4, 5])),
+    ("an output too", |of, w| {
+        of.graph.result("same", w);
+        of.in_order(w, &[2, 0, 3, 1])
+    }),
+];
+
 #[test]
-fn weights_that_are_more_than_rearranged_are_refused() {
-    let case = |change: fn(&mut Given, ValueId) -> ValueId| {
+fn computed_weights_give_what_folded_ones_give() {
+    for (name, change) in CHANGES {
+        let case = |given: As| {
+            let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+            let w = of.tensor(given, "W", &[2, 12, 2]);
+            let w = change(&mut of, w);
+            let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])].map(|(name, shape)| of.tensor(given, name, shape));
+            of.sequence(CellKind::Lstm, [w, r, b])
+        };
+        let (inputs, constants) = (case(As::Input), case(As::Constant));
+        let (found, wanted) = (computed(&inputs.graph, &inputs.inputs), computed(&constants.graph, &constants.inputs));
+        for ((_, found), (_, wanted)) in found.iter().zip(&wanted) {
+            let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(near, "{name}: {found:?}, not {wanted:?}");
+        }
+        // nothing packs them
+        let valid = accepted(&inputs.graph, &Options::default());
+        assert!(valid.parameters.iter().all(|parameter| !parameter.weight), "{name}");
+    }
+}
+
+#[test]
+fn an_input_of_computed_and_of_packed_weights_is_refused() {
+    let case = |kind: CellKind, shared: bool| {
         let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
-        let w = of.tensor(As::Input, "W", &[2, 12, 2]);
-        let w = change(&mut of, w);
-        let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])].map(|(name, shape)| of.tensor(As::Input, name, shape));
-        of.sequence(CellKind::Lstm, [w, r, b]).graph
+        let (gates, parts) = (kind.gates(), kind.bias_parts());
+        let sets = if kind.has_attention() { 1 } else { 2 };
+        let w = of.tensor(As::Input, "W", &[sets, gates * 3, 2]);
+        let twice = of.in_order(w, &vec![0; gates]);
+        let [r, b] = [("R", vec![sets, gates * 3, 3]), ("B", vec![sets, parts * 3])]
+            .map(|(name, shape)| of.tensor(As::Constant, name, &shape));
+        if kind.has_attention() {
+            let [x, h, a] = [("X", [2, 3, 2]), ("h0", [2, 1, 3]), ("A", [2, 3, 1])]
+                .map(|(name, shape)| of.tensor(As::Input, name, &shape));
+            let lengths = of.graph.ints(&[3, 3]);
+            let cell = Op::Sequence(Cell::new(kind, 3), Direction::Forward);
+            let outputs = of.graph.ops(cell, &[x, h, lengths, twice, r, b, a], 2);
+            of.graph.result("Y", outputs[0]);
+            return of.graph;
+        }
+        let mut of = of.sequence(kind, [twice, r, b]);
+        if shared {
+            let [x, h] =
+                [("x", &[2, 3, 2][..]), ("h", &[2, 2, 3])].map(|(name, shape)| of.tensor(As::Input, name, shape));
+            let lengths = of.graph.ints(&[3, 2]);
+            let cell = Op::Sequence(Cell::new(kind, 3), Direction::Bidirectional);
+            let outputs = of.graph.ops(cell, &[x, h, lengths, w, r, b], 2);
+            of.graph.result("packed", outputs[0]);
+        }
+        of.graph
     };
+    let gru = ResetGate::BeforeMatMul;
     let cases = vec![
-        (
-            "doubled",
-            case(|of, w| {
-                let two = of.graph.floats(&[], &[2.0]);
-                of.graph.elementwise(Elementwise::Multiply, &[w, two])
-            }),
-            Options::default(),
-        ),
-        ("a gate twice", case(|of, w| of.in_order(w, &[0, 1, 2, 2])), Options::default()),
-        ("R in another order", case(|of, w| of.in_order(w, &[1, 0, 2, 3])), Options::default()),
-        ("units in another order", case(|of, w| of.in_order(w, &[1, 0, 2, 3, 4, 5])), Options::default()),
-        (
-            "an output too",
-            case(|of, w| {
-                of.graph.result("same", w);
-                of.in_order(w, &[2, 0, 3, 1])
-            }),
-            Options::default(),
-        ),
+        ("computed for one cell, packed for another", case(CellKind::Gru(gru), true), Options::default()),
+        ("computed for one cell", case(CellKind::Gru(gru), false), Options::default()),
+        ("with attention", case(CellKind::Augru(gru), false), Options::default()),
     ];
     insta::assert_snapshot!(said(cases));
 }
