@@ -20,11 +20,32 @@ pub fn program() -> &'static Path {
 /// # Panics
 /// If it cannot be built.
 pub fn built(name: &str) -> PathBuf {
+    let program = |artifact: &Value| {
+        let path = artifact["executable"].as_str().filter(|_| artifact["target"]["name"] == name)?;
+        Some(PathBuf::from(path))
+    };
+    artifacts(&parts(name), program).pop().expect("cargo says where the program is")
+}
+
+/// The libraries that a build of a program of the workspace compiles: none if an earlier build left
+/// them as this one needs them.
+///
+/// # Panics
+/// If it cannot be built.
+pub fn compiled_for(name: &str) -> Vec<String> {
+    let library = |artifact: &Value| {
+        let is_compiled = artifact["fresh"] == false && artifact["executable"].is_null();
+        is_compiled.then(|| artifact["target"]["name"].to_string())
+    };
+    artifacts(&parts(name), library)
+}
+
+/// What cargo is told to build for a program.
+fn parts(name: &str) -> [&str; 5] {
     // as a part of the whole workspace: a package alone has other features, and all that it needs
-    // is compiled again
-    let parts = ["--workspace", "--bin", name];
-    let programs = artifacts(&parts, |artifact| artifact["executable"].as_str().map(PathBuf::from));
-    programs.into_iter().next_back().expect("cargo says where the program is")
+    // is compiled again; and beside the command, as libraries that only macros and build scripts
+    // need are compiled without the profile's `lto`
+    ["--workspace", "--bin", "cellc", "--bin", name]
 }
 
 /// The Rust library `cellc_runtime`, which brings the macros, built by the cargo that runs the
@@ -43,7 +64,7 @@ pub fn runtime() -> PathBuf {
 }
 
 /// What `found` takes from cargo's messages about a build of these parts.
-fn artifacts(parts: &[&str], found: impl Fn(&Value) -> Option<PathBuf>) -> Vec<PathBuf> {
+fn artifacts<T>(parts: &[&str], found: impl Fn(&Value) -> Option<T>) -> Vec<T> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--offline", "--quiet", "--message-format=json"])
         .args(parts)

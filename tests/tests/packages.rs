@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use cellc_tests::command;
+
 /// The name and the folder of each.
 pub(crate) const PUBLISHED: &[(&str, &str)] =
     &[("cellc", "cellc"), ("cellc-macros", "cellc-macros"), ("cellc-runtime", "runtime")];
@@ -55,4 +57,12 @@ fn every_package_has_one_set_of_features() {
     let package = |line: &str| line.rsplit_once(' ').map_or_else(String::new, |(package, _)| package.to_owned());
     let twice: Vec<_> = tested.iter().filter(|line| !named.insert(package(line))).collect();
     assert!(twice.is_empty(), "make these what other packages need, in tests/Cargo.toml: {twice:?}");
+}
+
+/// The build script of the example needs cellc as the command does.
+#[test]
+fn programs_of_the_tests_share_what_is_compiled() {
+    command::built("example-service");
+    let compiled = command::compiled_for("cellc");
+    assert!(compiled.is_empty(), "compiled once more: {compiled:?}");
 }
