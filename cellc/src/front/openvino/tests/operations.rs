@@ -682,13 +682,14 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
         ("ReadValue", "opset6", "variable_id=\"v\" variable_shape=\"2,x\"".to_owned(), (1, 1)),
         ("Assign", "opset3", String::new(), (1, 1)),
     ];
-    let cases: Vec<(String, String)> = cases
-        .iter()
-        .map(|(kind, set, data, (inputs, outputs))| {
+    for (part, cases) in cases.chunks(10).enumerate() {
+        let cases = cases.iter().map(|(kind, set, data, (inputs, outputs))| {
             (format!("{kind} of {set}: {data}"), alone((kind, set), data, *inputs, *outputs))
-        })
-        .collect();
-    insta::assert_snapshot!(said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone()))));
+        });
+        let cases: Vec<(String, String)> = cases.collect();
+        let said = said_by_the_reader(cases.iter().map(|(name, text)| (name.as_str(), text.clone())));
+        insta::assert_snapshot!(format!("attributes_of_every_type_of_layer_{part}"), said);
+    }
 }
 
 #[test]
