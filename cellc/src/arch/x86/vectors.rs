@@ -310,98 +310,31 @@ pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
     operations: &[ON_SSE2, BITS_128],
 }];
 
+/// Rust: a register of so many lanes in a body for x86-64 alone.
+const fn register(lanes: usize, operations: &'static [&'static [(&'static str, &'static str)]]) -> RustVector {
+    let (register, integers) = match lanes {
+        4 => ("__m128", "__m128i"),
+        8 => ("__m256", "__m256i"),
+        _ => ("__m512", "__m512i"),
+    };
+    RustVector { lanes, processor: "x86_64", condition: "", register, integers, operations }
+}
+
 /// Rust: AVX2 with FMA.
-pub(in crate::arch) static RUST_AVX2: [RustVector; 2] = [
-    RustVector {
-        lanes: 8,
-        processor: "x86_64",
-        condition: "",
-        register: "__m256",
-        integers: "__m256i",
-        operations: &[ON_8, BITS_256],
-    },
-    RustVector {
-        lanes: 4,
-        processor: "x86_64",
-        condition: "",
-        register: "__m128",
-        integers: "__m128i",
-        operations: &[ON_4, BITS_128],
-    },
-];
+pub(in crate::arch) static RUST_AVX2: [RustVector; 2] =
+    [register(8, &[ON_8, BITS_256]), register(4, &[ON_4, BITS_128])];
 
 /// Rust: AVX-512.
-pub(in crate::arch) static RUST_AVX512: [RustVector; 3] = [
-    RustVector {
-        lanes: 16,
-        processor: "x86_64",
-        condition: "",
-        register: "__m512",
-        integers: "__m512i",
-        operations: &[ON_16, BITS_512],
-    },
-    RustVector {
-        lanes: 8,
-        processor: "x86_64",
-        condition: "",
-        register: "__m256",
-        integers: "__m256i",
-        operations: &[ON_8, BITS_256],
-    },
-    RustVector {
-        lanes: 4,
-        processor: "x86_64",
-        condition: "",
-        register: "__m128",
-        integers: "__m128i",
-        operations: &[ON_4, BITS_128],
-    },
-];
+pub(in crate::arch) static RUST_AVX512: [RustVector; 3] =
+    [register(16, &[ON_16, BITS_512]), register(8, &[ON_8, BITS_256]), register(4, &[ON_4, BITS_128])];
 
 /// Rust: AVX2 with AVX-VNNI.
-pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] = [
-    RustVector {
-        lanes: 8,
-        processor: "x86_64",
-        condition: "",
-        register: "__m256",
-        integers: "__m256i",
-        operations: &[AVX_VNNI_8, ON_8, BITS_256],
-    },
-    RustVector {
-        lanes: 4,
-        processor: "x86_64",
-        condition: "",
-        register: "__m128",
-        integers: "__m128i",
-        operations: &[AVX_VNNI_4, ON_4, BITS_128],
-    },
-];
+pub(in crate::arch) static RUST_AVX_VNNI: [RustVector; 2] =
+    [register(8, &[AVX_VNNI_8, ON_8, BITS_256]), register(4, &[AVX_VNNI_4, ON_4, BITS_128])];
 
 /// Rust: AVX-512 with its VNNI.
 pub(in crate::arch) static RUST_AVX512_VNNI: [RustVector; 3] = [
-    RustVector {
-        lanes: 16,
-        processor: "x86_64",
-        condition: "",
-        register: "__m512",
-        integers: "__m512i",
-        operations: &[VNNI_16, ON_16, BITS_512],
-    },
-    RustVector {
-        lanes: 8,
-        processor: "x86_64",
-        condition: "",
-        register: "__m256",
-        integers: "__m256i",
-        operations: &[VNNI_8, ON_8, BITS_256],
-    },
-    RustVector {
-        lanes: 4,
-        processor: "x86_64",
-        condition: "",
-        register: "__m128",
-        integers: "__m128i",
-        operations: &[VNNI_4, ON_4, BITS_128],
-    },
+    register(16, &[VNNI_16, ON_16, BITS_512]),
+    register(8, &[VNNI_8, ON_8, BITS_256]),
+    register(4, &[VNNI_4, ON_4, BITS_128]),
 ];
