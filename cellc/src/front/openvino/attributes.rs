@@ -30,6 +30,10 @@ pub(super) struct GivenAttribute<'a> {
 
 /// The attributes of a layer's `data` element, and which of them have been looked at.
 pub(super) struct Data {
+    /// The layer's position among all.
+    pub(super) index: usize,
+    /// The number of the operation set by whose definition the layer is read.
+    pub(super) set: u64,
     element: ElementId,
     has_element: bool,
     taken: HashSet<AttributeId>,
@@ -61,24 +65,25 @@ impl Data {
 }
 
 impl<'a> GraphReader<'a, '_> {
-    pub(super) fn data(&self, index: usize) -> Data {
-        let element = self.layers[index].element;
-        let data = self.document.children_named(element, "data").next();
-        Data { element: data.unwrap_or(element), has_element: data.is_some(), taken: HashSet::new(), known: Vec::new() }
+    pub(super) fn data(&self, index: usize, set: u64) -> Data {
+        let layer = self.layers[index].element;
+        let data = self.document.children_named(layer, "data").next();
+        let (element, has_element) = (data.unwrap_or(layer), data.is_some());
+        Data { index, set, element, has_element, taken: HashSet::new(), known: Vec::new() }
     }
 
     /// Reports the attributes that nothing has looked at: an error on cells, where each may change
     /// what is computed.
-    pub(super) fn left_over(&mut self, index: usize, data: &Data) {
+    pub(super) fn left_over(&mut self, data: &Data) {
         if !data.has_element {
             return;
         }
         let document = self.document;
         let known = if data.known.is_empty() { "none".to_owned() } else { data.known.join(", ") };
-        let is_cell = self.layers[index].kind.is_recurrent();
+        let is_cell = self.layers[data.index].kind.is_recurrent();
         for attribute in document.attributes(data.element).filter(|a| !data.taken.contains(a)) {
             let name = quoted(document.attribute_name(attribute));
-            let type_name = self.layers[index].type_name;
+            let type_name = self.layers[data.index].type_name;
             let diagnostic = match is_cell {
                 true => Diagnostic::error(
                     document.attribute_origin(attribute),
@@ -90,23 +95,23 @@ impl<'a> GraphReader<'a, '_> {
                     format!("the attribute {name} has no known meaning on {}: it is ignored", quoted(type_name)),
                 ),
             };
-            self.report(index, diagnostic.valid(known.clone()));
+            self.report(data.index, diagnostic.valid(known.clone()));
         }
     }
 
     /// An attribute that must be there.
-    pub(super) fn required(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &str,
-        valid: &str,
-    ) -> Option<GivenAttribute<'a>> {
+    pub(super) fn required(&mut self, data: &mut Data, name: &str, valid: &str) -> Option<GivenAttribute<'a>> {
         let given = data.take(self.document, name);
         if given.is_none() {
             let origin = self.document.origin(data.element);
             let help = format!("add the attribute {name} to the data element, or save the model again");
-            self.error(index, origin, format!("the attribute {name} is missing"), format!("{name}: {valid}"), help);
+            self.error(
+                data.index,
+                origin,
+                format!("the attribute {name} is missing"),
+                format!("{name}: {valid}"),
+                help,
+            );
         }
         given
     }
@@ -114,17 +119,16 @@ impl<'a> GraphReader<'a, '_> {
     /// One of `elements`.
     pub(super) fn element_type(
         &mut self,
-        index: usize,
         data: &mut Data,
         name: &str,
         elements: &[ElementType],
     ) -> Option<ElementType> {
         let valid = elements.iter().map(|element| element.name()).collect::<Vec<_>>().join(", ");
-        let given = self.required(index, data, name, &valid)?;
+        let given = self.required(data, name, &valid)?;
         let element = elements.iter().copied().find(|e| e.name().eq_ignore_ascii_case(given.text.trim()));
         if element.is_none() {
             let help = "give the tensor a type that is read, with a Convert behind it if need be";
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
+            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, help);
         }
         element
     }
@@ -139,7 +143,6 @@ impl<'a> GraphReader<'a, '_> {
     /// One of several words, in any letter case.
     pub(super) fn word<T: Copy>(
         &mut self,
-        index: usize,
         data: &mut Data,
         name: &'static str,
         default: &'static str,
@@ -150,26 +153,20 @@ impl<'a> GraphReader<'a, '_> {
         let meant = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
         if let (None, Some(given)) = (meant, given) {
             let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
+            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, "write one of these");
         }
         meant
     }
 
     /// A truth value; without a default it must be there.
-    pub(super) fn boolean(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &'static str,
-        default: Option<bool>,
-    ) -> Option<bool> {
+    pub(super) fn boolean(&mut self, data: &mut Data, name: &'static str, default: Option<bool>) -> Option<bool> {
         const VALID: &str = "true, false, 1, 0";
         let given = match default {
             Some(default) => match data.take(self.document, name) {
                 Some(given) => given,
                 None => return Some(default),
             },
-            None => self.required(index, data, name, VALID)?,
+            None => self.required(data, name, VALID)?,
         };
         // spaces are not trimmed: OpenVINO would ignore such a text
         match given.text.to_ascii_lowercase().as_str() {
@@ -177,7 +174,7 @@ impl<'a> GraphReader<'a, '_> {
             "false" | "0" => Some(false),
             _ => {
                 let found = format!("{name}={} is not a truth value", quoted(given.text));
-                self.error(index, given.origin, found, VALID, "write one of these");
+                self.error(data.index, given.origin, found, VALID, "write one of these");
                 None
             }
         }
@@ -186,7 +183,6 @@ impl<'a> GraphReader<'a, '_> {
     /// A whole number; without a default it must be there.
     pub(super) fn whole(
         &mut self,
-        index: usize,
         data: &mut Data,
         name: &'static str,
         default: Option<i64>,
@@ -201,38 +197,32 @@ impl<'a> GraphReader<'a, '_> {
                 Some(given) => given,
                 None => return Some(default),
             },
-            None => self.required(index, data, name, &valid)?,
+            None => self.required(data, name, &valid)?,
         };
         let value = parse_signed(given.text).filter(|value| range.contains(value));
         if value.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
+            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), valid, "correct the number");
         }
         value
     }
 
     /// A number that must be there.
-    pub(super) fn number(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f64> {
+    pub(super) fn number(&mut self, data: &mut Data, name: &'static str) -> Option<f64> {
         const VALID: &str = "a number, with a point where it has a fraction";
-        let given = self.required(index, data, name, VALID)?;
+        let given = self.required(data, name, VALID)?;
         let value = given.text.trim().parse::<f64>().ok();
         if value.is_none() {
             let found = format!("{name}={} is not a number", quoted(given.text));
-            self.error(index, given.origin, found, VALID, "correct the number");
+            self.error(data.index, given.origin, found, VALID, "correct the number");
         }
         value
     }
 
     /// Zeros and ones separated by commas; none at all where the text is empty.
-    pub(super) fn mask(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        name: &'static str,
-        required: bool,
-    ) -> Option<Vec<bool>> {
+    pub(super) fn mask(&mut self, data: &mut Data, name: &'static str, required: bool) -> Option<Vec<bool>> {
         const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
         let given = match required {
-            true => self.required(index, data, name, VALID)?,
+            true => self.required(data, name, VALID)?,
             false => match data.take(self.document, name) {
                 Some(given) => given,
                 None => return Some(Vec::new()),
@@ -249,16 +239,16 @@ impl<'a> GraphReader<'a, '_> {
         let mask: Option<Vec<bool>> = bits.take(MOST_DIMS + 1).collect();
         let mask = mask.filter(|mask| mask.len() <= MOST_DIMS);
         if mask.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
         }
         mask
     }
 
     /// Integers separated by commas; none at all where the text is empty.
-    pub(super) fn integers(&mut self, index: usize, data: &mut Data, name: &str, required: bool) -> Option<Vec<i64>> {
+    pub(super) fn integers(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<i64>> {
         const VALID: &str = "integers separated by commas, one for each dimension behind the channels";
         let given = match required {
-            true => self.required(index, data, name, VALID)?,
+            true => self.required(data, name, VALID)?,
             false => match data.take(self.document, name) {
                 Some(given) => given,
                 None => return Some(Vec::new()),
@@ -270,18 +260,24 @@ impl<'a> GraphReader<'a, '_> {
         let numbers: Option<Vec<i64>> = given.text.split(',').take(MOST_DIMS + 1).map(parse_signed).collect();
         let numbers = numbers.filter(|numbers| numbers.len() <= MOST_DIMS);
         if numbers.is_none() {
-            self.error(index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
+            self.error(data.index, given.origin, format!("{name}={}", quoted(given.text)), VALID, SAVE_AGAIN);
         }
         numbers
     }
 
     /// The same, of 0 or more.
-    pub(super) fn sizes(&mut self, index: usize, data: &mut Data, name: &str, required: bool) -> Option<Vec<usize>> {
-        let numbers = self.integers(index, data, name, required)?;
+    pub(super) fn sizes(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<usize>> {
+        let numbers = self.integers(data, name, required)?;
         let sizes: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();
         if sizes.is_none() {
-            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(index));
-            self.error(index, origin, format!("{name}={numbers:?}"), "integers of 0 or more", "correct the attribute");
+            let origin = data.origin_of(self.document, name).unwrap_or_else(|| self.origin(data.index));
+            self.error(
+                data.index,
+                origin,
+                format!("{name}={numbers:?}"),
+                "integers of 0 or more",
+                "correct the attribute",
+            );
         }
         sizes
     }

@@ -14,60 +14,55 @@ use crate::model::{
 impl GraphReader<'_, '_> {
     /// The attributes of a recurrent cell or sequence, by the definition of the operation set
     /// `set`.
-    pub(super) fn cell(
-        &mut self,
-        index: usize,
-        set: u64,
-        data: &mut Data,
-    ) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
+    pub(super) fn cell(&mut self, data: &mut Data) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
         let mut ledger = Ledger::default();
 
         const HIDDEN_SIZE: &str = "an integer of 1 or more";
-        let hidden_size =
-            self.required(index, data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
-                match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
-                    Some(size) => {
-                        ledger.add("hidden_size", Some(&given), size.to_string());
-                        Some(size)
-                    }
-                    None => {
-                        let found = format!("hidden_size={}", quoted(given.text));
-                        self.error(index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
-                        None
-                    }
+        let hidden_size = self.required(data, "hidden_size", HIDDEN_SIZE).and_then(|given| {
+            match parse_integer(given.text).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0) {
+                Some(size) => {
+                    ledger.add("hidden_size", Some(&given), size.to_string());
+                    Some(size)
                 }
-            });
+                None => {
+                    let found = format!("hidden_size={}", quoted(given.text));
+                    self.error(data.index, given.origin, found, HIDDEN_SIZE, "write the length of the state h");
+                    None
+                }
+            }
+        });
 
-        let (recurrent, is_sequence) = match self.layers[index].kind {
+        let (recurrent, is_sequence) = match self.layers[data.index].kind {
             LayerType::Sequence(recurrent) => (recurrent, true),
             LayerType::Cell(recurrent) => (recurrent, false),
             _ => return None,
         };
         let kind = match recurrent {
             Recurrent::Rnn => Some(CellKind::Rnn),
-            Recurrent::Gru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Gru),
-            Recurrent::Augru => self.linear_before_reset(index, data, &mut ledger).map(CellKind::Augru),
+            Recurrent::Gru => self.linear_before_reset(data, &mut ledger).map(CellKind::Gru),
+            Recurrent::Augru => self.linear_before_reset(data, &mut ledger).map(CellKind::Augru),
             Recurrent::Lstm => Some(CellKind::Lstm),
         };
         let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
-        let activations = self.activations(index, data, defaults, &mut ledger);
+        let activations = self.activations(data, defaults, &mut ledger);
 
-        let clip = self.clip(index, data, &mut ledger);
-        let direction = if is_sequence { self.direction(index, data, &mut ledger) } else { Some(Direction::Forward) };
+        let clip = self.clip(data, &mut ledger);
+        let direction = if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
         let activations = match direction {
-            Some(Direction::Bidirectional) => self.of_one_direction(index, data, activations, defaults.len()),
+            Some(Direction::Bidirectional) => self.of_one_direction(data, activations, defaults.len()),
             _ => activations,
         };
         let (gate_order, coupled) = match recurrent {
-            Recurrent::Lstm if set < 4 => {
-                (self.weights_format(index, data, &mut ledger), self.input_forget(index, data, &mut ledger))
+            Recurrent::Lstm if data.set < 4 => {
+                (self.weights_format(data, &mut ledger), self.input_forget(data, &mut ledger))
             }
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
         // x, h, c, W, R, B, P
-        let peepholes = recurrent == Recurrent::Lstm && set < 4 && self.port_ids(index, "input").len() == 7;
-        let bias_required = !is_sequence && (recurrent == Recurrent::Rnn || recurrent == Recurrent::Lstm && set >= 4);
+        let peepholes = recurrent == Recurrent::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
+        let bias_required =
+            !is_sequence && (recurrent == Recurrent::Rnn || recurrent == Recurrent::Lstm && data.set >= 4);
         let cell = Cell {
             activations,
             clip,
@@ -80,26 +75,26 @@ impl GraphReader<'_, '_> {
         Some((cell, direction, ledger.0))
     }
 
-    fn direction(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<Direction> {
+    fn direction(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<Direction> {
         let words = Direction::ALL.map(|direction| (direction.name(), direction));
-        let direction = self.word(index, data, "direction", Direction::Forward.name(), &words)?;
+        let direction = self.word(data, "direction", Direction::Forward.name(), &words)?;
         let given = self.given(data, "direction");
         let default = if given.is_none() { ", the default" } else { "" };
         ledger.add("direction", given.as_ref(), format!("{}{default}", direction.name()));
         Some(direction)
     }
 
-    fn weights_format(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<LstmGateOrder> {
+    fn weights_format(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<LstmGateOrder> {
         let words = LstmGateOrder::ALL.map(|order| (order.name(), order));
-        let order = self.word(index, data, "weights_format", LstmGateOrder::default().name(), &words)?;
+        let order = self.word(data, "weights_format", LstmGateOrder::default().name(), &words)?;
         let given = self.given(data, "weights_format");
         let default = if given.is_none() { ", the default" } else { "" };
         ledger.add("weights_format", given.as_ref(), format!("{}{default}", order.name()));
         Some(order)
     }
 
-    fn input_forget(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<bool> {
-        let coupled = self.boolean(index, data, "input_forget", Some(false))?;
+    fn input_forget(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<bool> {
+        let coupled = self.boolean(data, "input_forget", Some(false))?;
         let given = self.given(data, "input_forget");
         let taken = match (coupled, &given) {
             (true, _) => "true: i = 1 - f",
@@ -110,7 +105,7 @@ impl GraphReader<'_, '_> {
         Some(coupled)
     }
 
-    fn clip(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
+    fn clip(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<f32> {
         let given = data.take(self.document, "clip");
         let number = match &given {
             None => None,
@@ -130,7 +125,7 @@ impl GraphReader<'_, '_> {
                     let found = format!("clip={} is {problem}", quoted(given.text));
                     let valid = "a number, with a point where it has a fraction; 0, negative, inf and nan: no clipping";
                     let help = "correct the number, or remove the attribute for no clipping";
-                    self.error(index, given.origin.clone(), found, valid, help);
+                    self.error(data.index, given.origin.clone(), found, valid, help);
                     return None;
                 }
             },
@@ -144,7 +139,7 @@ impl GraphReader<'_, '_> {
         clip
     }
 
-    fn linear_before_reset(&mut self, index: usize, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
+    fn linear_before_reset(&mut self, data: &mut Data, ledger: &mut Ledger) -> Option<ResetGate> {
         let given = data.take(self.document, "linear_before_reset");
         // spaces are not trimmed: OpenVINO would ignore such a text
         let text = given.as_ref().map(|given| given.text.to_ascii_lowercase());
@@ -155,7 +150,7 @@ impl GraphReader<'_, '_> {
             Some(_) => {
                 if let Some(given) = given {
                     let found = format!("linear_before_reset={} is not a truth value", quoted(given.text));
-                    self.error(index, given.origin, found, "true, false, 1, 0", "write one of these");
+                    self.error(data.index, given.origin, found, "true, false, 1, 0", "write one of these");
                 }
                 return None;
             }
@@ -166,24 +161,18 @@ impl GraphReader<'_, '_> {
 
     /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of
     /// them.
-    fn activations(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        defaults: &[Activation],
-        ledger: &mut Ledger,
-    ) -> Vec<Activation> {
+    fn activations(&mut self, data: &mut Data, defaults: &[Activation], ledger: &mut Ledger) -> Vec<Activation> {
         let given = data.take(self.document, "activations");
         let names: Option<Vec<&str>> = match &given {
             None => Some(defaults.iter().map(|a| a.name()).collect()),
-            Some(given) => self.activation_names(index, given),
+            Some(given) => self.activation_names(data.index, given),
         };
         let parameters = PARAMETERS.map(|parameter| {
             let attribute = format!("activations_{parameter}");
             let given = data.take(self.document, &attribute);
             let numbers = match &given {
                 None => Some(Vec::new()),
-                Some(given) => self.activation_numbers(index, &attribute, given),
+                Some(given) => self.activation_numbers(data.index, &attribute, given),
             };
             (attribute, given, numbers)
         });
@@ -194,7 +183,7 @@ impl GraphReader<'_, '_> {
         let Some(names) = names else { return defaults.to_vec() };
         let parameters = [(alpha, alpha_given, alphas), (beta, beta_given, betas)];
         let activations: Option<Vec<Activation>> =
-            (0..names.len()).map(|at| self.activation(index, &names, at, given.as_ref(), &parameters)).collect();
+            (0..names.len()).map(|at| self.activation(data.index, &names, at, given.as_ref(), &parameters)).collect();
         let Some(activations) = activations else { return defaults.to_vec() };
 
         let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
@@ -204,7 +193,7 @@ impl GraphReader<'_, '_> {
             if let Some(given) = given.as_ref().filter(|_| numbers.len() > names.len()) {
                 let found = format!("{attribute} holds {} numbers, but there are {}", numbers.len(), counted(&names));
                 let valid = format!("{} or fewer numbers: one for each activation, by position", names.len());
-                self.error(index, given.origin.clone(), found, valid, "remove what belongs to no activation");
+                self.error(data.index, given.origin.clone(), found, valid, "remove what belongs to no activation");
             }
             let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(&activations, numbers)
                 .map(|(activation, number)| (activation.name(), number))
@@ -216,7 +205,7 @@ impl GraphReader<'_, '_> {
                     "{attribute} has no effect on {}: numbers belong to activations by position",
                     names.join(" and ")
                 );
-                self.warning(index, given.origin.clone(), found);
+                self.warning(data.index, given.origin.clone(), found);
             }
             let taken: Vec<String> = with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
             let taken = match (&taken[..], &without[..]) {
@@ -231,20 +220,14 @@ impl GraphReader<'_, '_> {
 
     /// The activations of both directions, from a list as ONNX has it: those of one direction after
     /// those of the other.
-    fn of_one_direction(
-        &mut self,
-        index: usize,
-        data: &Data,
-        mut activations: Vec<Activation>,
-        count: usize,
-    ) -> Vec<Activation> {
+    fn of_one_direction(&mut self, data: &Data, mut activations: Vec<Activation>, count: usize) -> Vec<Activation> {
         if activations.len() == 2 * count {
             let reverse = activations.split_off(count);
             if reverse != activations {
-                let origin = data.origin_of(self.document, "activations").unwrap_or_else(|| self.origin(index));
+                let origin = data.origin_of(self.document, "activations").unwrap_or_else(|| self.origin(data.index));
                 let found = "activations that differ between the directions";
                 let valid = "the same for both, given once or twice";
-                self.error(index, origin, found, valid, "write a forward and a reverse sequence of their own");
+                self.error(data.index, origin, found, valid, "write a forward and a reverse sequence of their own");
             }
         }
         activations

@@ -234,7 +234,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             return;
         }
         let set = self.layer_itself(index);
-        let mut data = self.data(index);
+        let mut data = self.data(index, set.unwrap_or_default());
         let kind = self.layers[index].kind;
         let operation = if kind.has_body() && set.is_some() {
             let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
@@ -246,11 +246,11 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     .map(|(body, elements)| ReadOperation::with_body(Op::Loop(Box::new(body)), elements))
             }
         } else {
-            set.and_then(|set| self.operation(index, set, &mut data))
+            set.and_then(|_| self.operation(&mut data))
         };
         // of a layer that is refused not all attributes were looked at
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
-            self.left_over(index, &data);
+            self.left_over(&data);
         }
         let inputs = self.connect(index);
         let ports = self.ports(index, "output");

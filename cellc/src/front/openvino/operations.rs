@@ -101,26 +101,26 @@ pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MA
 
 impl GraphReader<'_, '_> {
     /// What is added to a variance or the like.
-    pub(super) fn epsilon(&mut self, index: usize, data: &mut Data, name: &'static str) -> Option<f32> {
-        self.number(index, data, name).map(|eps| eps as f32)
+    pub(super) fn epsilon(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
+        self.number(data, name).map(|eps| eps as f32)
     }
 
-    pub(super) fn read_value(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        let variable = self.variable(index, data);
-        self.no_variables_here(index)?;
+    pub(super) fn read_value(&mut self, data: &mut Data) -> Option<ReadOperation> {
+        let variable = self.variable(data);
+        self.no_variables_here(data.index)?;
         const SHAPE: &str = "sizes separated by commas, ? where a size is not known, ... where nothing is";
         let (mut element, mut shape) = (Some(None), Some(None));
-        if set >= 6 {
+        if data.set >= 6 {
             element = match data.peek(self.document, "variable_type") {
                 Some("dynamic") => data.take(self.document, "variable_type").map(|_| None),
-                Some(_) => self.element_type(index, data, "variable_type", &COMPUTED).map(Some),
+                Some(_) => self.element_type(data, "variable_type", &COMPUTED).map(Some),
                 None => element,
             };
             if let Some(given) = data.take(self.document, "variable_shape").filter(|given| given.text.trim() != "...") {
                 shape = parse_shape(given.text).map(Some);
                 if shape.is_none() {
                     let found = format!("variable_shape={}", quoted(given.text));
-                    self.error(index, given.origin, found, SHAPE, "correct the shape");
+                    self.error(data.index, given.origin, found, SHAPE, "correct the shape");
                 }
             }
         }
@@ -130,16 +130,16 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation { shape: stated, ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is)) })
     }
 
-    pub(super) fn variable(&mut self, index: usize, data: &mut Data) -> Option<String> {
-        let given = self.required(index, data, "variable_id", "the name of a variable, any text")?;
+    pub(super) fn variable(&mut self, data: &mut Data) -> Option<String> {
+        let given = self.required(data, "variable_id", "the name of a variable, any text")?;
         Some(given.text.to_owned())
     }
 
     /// Another size.
-    pub(super) fn interpolate(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        self.required(index, data, "mode", "nearest, linear_onnx, cubic")?;
+    pub(super) fn interpolate(&mut self, data: &mut Data) -> Option<ReadOperation> {
+        self.required(data, "mode", "nearest, linear_onnx, cubic")?;
         let a = match data.origin_of(self.document, "cube_coeff") {
-            Some(_) => self.number(index, data, "cube_coeff")? as f32,
+            Some(_) => self.number(data, "cube_coeff")? as f32,
             None => -0.75,
         };
         let modes = [
@@ -147,10 +147,10 @@ impl GraphReader<'_, '_> {
             ("linear_onnx", Sampling::Linear),
             ("cubic", Sampling::Cubic { a, exclude_outside: false }),
         ];
-        let mut sampling = self.word(index, data, "mode", "", &modes)?;
+        let mut sampling = self.word(data, "mode", "", &modes)?;
         let by = [("sizes", true), ("scales", false)];
-        self.required(index, data, "shape_calculation_mode", "sizes, scales")?;
-        let by_size = self.word(index, data, "shape_calculation_mode", "", &by);
+        self.required(data, "shape_calculation_mode", "sizes, scales")?;
+        let by_size = self.word(data, "shape_calculation_mode", "", &by);
         let scalings = [
             ("half_pixel", Scaling::HalfPixel),
             ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
@@ -158,7 +158,7 @@ impl GraphReader<'_, '_> {
             ("align_corners", Scaling::AlignCorners),
             ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
         ];
-        let scaling = self.word(index, data, "coordinate_transformation_mode", "half_pixel", &scalings);
+        let scaling = self.word(data, "coordinate_transformation_mode", "half_pixel", &scalings);
         let modes = [
             ("round_prefer_floor", Nearest::RoundPreferFloor),
             ("round_prefer_ceil", Nearest::RoundPreferCeil),
@@ -166,13 +166,13 @@ impl GraphReader<'_, '_> {
             ("ceil", Nearest::Ceil),
             ("simple", Nearest::Simple),
         ];
-        let nearest = self.word(index, data, "nearest_mode", "round_prefer_floor", &modes);
-        self.word(index, data, "antialias", "false", &[("false", ()), ("0", ())])?;
+        let nearest = self.word(data, "nearest_mode", "round_prefer_floor", &modes);
+        self.word(data, "antialias", "false", &[("false", ()), ("0", ())])?;
         for name in ["pads_begin", "pads_end"] {
-            let pads = self.integers(index, data, name, false)?;
+            let pads = self.integers(data, name, false)?;
             if pads.iter().any(|&pad| pad != 0) {
                 let found = format!("{name} that are not 0");
-                self.error(index, self.origin(index), found, "0", "pad by a layer of its own");
+                self.error(data.index, self.origin(data.index), found, "0", "pad by a layer of its own");
                 return None;
             }
         }
@@ -183,7 +183,7 @@ impl GraphReader<'_, '_> {
         }
         let by = if by_size { ResizeBy::Sizes } else { ResizeBy::Factors };
         let resize = Resize { by, scaling: scaling?, sampling };
-        let then = if set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
+        let then = if data.set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
         Some(ReadOperation::new(Op::Resize(resize)).then(then))
     }
 
@@ -318,14 +318,14 @@ impl GraphReader<'_, '_> {
     }
 
     /// How shapes are aligned: as NumPy does, or not at all, which only equal shapes are.
-    pub(super) fn auto_broadcast(&mut self, index: usize, data: &mut Data) -> Option<()> {
+    pub(super) fn auto_broadcast(&mut self, data: &mut Data) -> Option<()> {
         let rules = [("numpy", true), ("none", false), ("explicit", false)];
-        if self.word(index, data, "auto_broadcast", "numpy", &rules)? || self.states_equal_inputs(index) {
+        if self.word(data, "auto_broadcast", "numpy", &rules)? || self.states_equal_inputs(data.index) {
             return Some(());
         }
         let found = "auto_broadcast is not numpy, and the input ports do not state one shape";
         let help = "write auto_broadcast=\"numpy\" if that is meant, else give all inputs the same shape";
-        self.error(index, self.origin(index), found, "numpy, or inputs of one shape", help);
+        self.error(data.index, self.origin(data.index), found, "numpy, or inputs of one shape", help);
         None
     }
 

@@ -12,72 +12,62 @@ pub(super) fn plain(op: Op) -> Option<ReadOperation> {
 }
 
 /// An element type.
-pub(super) fn convert(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let element = reader.element_type(index, data, "destination_type", &ElementType::ALL)?;
+pub(super) fn convert(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let element = reader.element_type(data, "destination_type", &ElementType::ALL)?;
     Some(ReadOperation::new(Op::Convert).of(OutputTypes::Is(element)))
 }
 
 /// Quotients of integers round down, or towards zero.
-pub(super) fn divide(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let broadcast = reader.auto_broadcast(index, data);
-    let floors = reader.boolean(index, data, "m_pythondiv", Some(true));
+pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let broadcast = reader.auto_broadcast(data);
+    let floors = reader.boolean(data, "m_pythondiv", Some(true));
     broadcast?;
     let then = if floors? { Then::Nothing } else { Then::Truncate };
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Divide)).then(then))
 }
 
 /// Bounds.
-pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let (min, max) = (reader.number(index, data, "min"), reader.number(index, data, "max"));
+pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
     let (min, max) = (min?, max?);
     // NaN is larger than nothing
     if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
         let found = format!("min={min} and max={max}");
-        let origin = data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(index));
-        reader.error(index, origin, found, "a min that is not larger than max", "correct the bounds");
+        let origin = data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(data.index));
+        reader.error(data.index, origin, found, "a min that is not larger than max", "correct the bounds");
         return None;
     }
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Clamp { min: min as f32, max: max as f32 })))
 }
 
 /// The number of levels.
-pub(super) fn fake_quantize(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let broadcast = reader.auto_broadcast(index, data);
+pub(super) fn fake_quantize(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let broadcast = reader.auto_broadcast(data);
     // f32 counts so far without a gap
-    let levels = reader.whole(index, data, "levels", None, 2..=1 << 24);
+    let levels = reader.whole(data, "levels", None, 2..=1 << 24);
     broadcast?;
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Add)).then(Then::Quantise(levels?)))
 }
 
 /// The slope below zero.
-pub(super) fn elu(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let alpha = reader.number(index, data, "alpha")? as f32;
+pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let alpha = reader.number(data, "alpha")? as f32;
     if !alpha.is_finite() {
-        let origin = data.origin_of(reader.document, "alpha").unwrap_or_else(|| reader.origin(index));
-        reader.error(index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
+        let origin = data.origin_of(reader.document, "alpha").unwrap_or_else(|| reader.origin(data.index));
+        reader.error(data.index, origin, format!("alpha={alpha}"), "a finite number", "correct the number");
         return None;
     }
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Activation(Activation::Elu { alpha }))))
 }
 
 /// Which sides are transposed.
-pub(super) fn matmul(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let [a, b] = ["transpose_a", "transpose_b"].map(|name| reader.boolean(index, data, name, Some(false)));
+pub(super) fn matmul(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let [a, b] = ["transpose_a", "transpose_b"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::MatMul { transpose_a: a?, transpose_b: b? }))
 }
 
 /// The mode.
-pub(super) fn pad(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [
         ("constant", PadMode::Constant),
         ("edge", PadMode::Edge),
@@ -85,251 +75,180 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: 
         ("symmetric", PadMode::Symmetric),
     ];
     // this one has no default
-    reader.required(index, data, "pad_mode", "constant, edge, reflect, symmetric")?;
-    Some(ReadOperation::new(Op::Pad(reader.word(index, data, "pad_mode", "", &modes)?)))
+    reader.required(data, "pad_mode", "constant, edge, reflect, symmetric")?;
+    Some(ReadOperation::new(Op::Pad(reader.word(data, "pad_mode", "", &modes)?)))
 }
 
 /// The axis.
-pub(super) fn softmax(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-    log: bool,
-) -> Option<ReadOperation> {
+pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data, log: bool) -> Option<ReadOperation> {
     // only the first definition lacks axes that count from the end
-    let range = if log || set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
-    Some(ReadOperation::new(Op::Softmax { axis: reader.whole(index, data, "axis", Some(1), range)?, log }))
+    let range = if log || data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
+    Some(ReadOperation::new(Op::Softmax { axis: reader.whole(data, "axis", Some(1), range)?, log }))
 }
 
 /// Exact or by tanh.
-pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("erf", false), ("tanh", true)];
-    let by_tanh = reader.word(index, data, "approximation_mode", "erf", &modes)?;
+    let by_tanh = reader.word(data, "approximation_mode", "erf", &modes)?;
     Some(ReadOperation::new(Op::Elementwise(if by_tanh { Elementwise::GeluTanh } else { Elementwise::Gelu })))
 }
 
 /// Mean and variance: the axes of the first definition, and epsilon.
-pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-    let eps = reader.epsilon(index, data, "eps");
-    let divides = reader.boolean(index, data, "normalize_variance", (set < 6).then_some(true));
-    let (first, inside) = if set < 6 {
-        let across = reader.boolean(index, data, "across_channels", Some(false))?;
+pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let eps = reader.epsilon(data, "eps");
+    let divides = reader.boolean(data, "normalize_variance", (data.set < 6).then_some(true));
+    let (first, inside) = if data.set < 6 {
+        let across = reader.boolean(data, "across_channels", Some(false))?;
         (if across { 1 } else { 2 }, true)
     } else {
         let modes = [("inside_sqrt", true), ("outside_sqrt", false)];
-        (0, reader.word(index, data, "eps_mode", "inside_sqrt", &modes)?)
+        (0, reader.word(data, "eps_mode", "inside_sqrt", &modes)?)
     };
     let (eps, divides) = (eps?, divides?);
     Some(ReadOperation::new(Op::Normalize(Normalization::Variance { first, eps, inside, divides })))
 }
 
 /// Epsilon, added or a lower bound.
-pub(super) fn normalize_l2(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let eps = reader.epsilon(index, data, "eps");
-    let adds = reader.word(index, data, "eps_mode", "add", &[("add", true), ("max", false)]);
+pub(super) fn normalize_l2(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let eps = reader.epsilon(data, "eps");
+    let adds = reader.word(data, "eps_mode", "add", &[("add", true), ("max", false)]);
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? })))
 }
 
 /// The bias that is added to the squares.
-pub(super) fn grn(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let eps = reader.epsilon(index, data, "bias")?;
+pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let eps = reader.epsilon(data, "bias")?;
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true })).then(Then::OfChannels))
 }
 
 /// Neighbours along an axis.
-pub(super) fn local_response(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
+pub(super) fn local_response(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let divide = ReadOperation::new(Op::Elementwise(Elementwise::Divide));
-    Some(divide.then(Then::Neighbours(reader.neighbours(index, data)?)))
+    Some(divide.then(Then::Neighbours(reader.neighbours(data)?)))
 }
 
 /// The element type.
-pub(super) fn eye(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let element = reader.element_type(index, data, "output_type", &ElementType::ALL)?;
+pub(super) fn eye(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let element = reader.element_type(data, "output_type", &ElementType::ALL)?;
     Some(ReadOperation::new(Op::Eye).of(OutputTypes::Is(element)))
 }
 
 /// Epsilon; the first definition has its data behind scale and shift.
-pub(super) fn batch_norm(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let eps = reader.epsilon(index, data, "epsilon")?;
-    let then = if set < 5 { Then::DataFirst } else { Then::Nothing };
+pub(super) fn batch_norm(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let eps = reader.epsilon(data, "epsilon")?;
+    let then = if data.set < 5 { Then::DataFirst } else { Then::Nothing };
     Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then))
 }
 
 /// Groups and epsilon.
-pub(super) fn group_norm(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let groups = reader.whole(index, data, "num_groups", None, 1..=i64::MAX);
-    let eps = reader.epsilon(index, data, "epsilon")?;
+pub(super) fn group_norm(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let groups = reader.whole(data, "num_groups", None, 1..=i64::MAX);
+    let eps = reader.epsilon(data, "epsilon")?;
     let groups = usize::try_from(groups?).ok()?;
     Some(ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps })))
 }
 
 /// Halves go to even.
-pub(super) fn round(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("half_to_even", true), ("half_away_from_zero", false)];
-    if !reader.word(index, data, "mode", "half_to_even", &modes)? {
+    if !reader.word(data, "mode", "half_to_even", &modes)? {
         let found = "halves that are rounded away from zero";
         let help = "round to even, or compute this part outside of the model";
-        reader.error(index, reader.origin(index), found, "half_to_even", help);
+        reader.error(data.index, reader.origin(data.index), found, "half_to_even", help);
         return None;
     }
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Round)))
 }
 
 /// The axis.
-pub(super) fn gather_elements(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::GatherElements { axis: reader.whole(index, data, "axis", None, ANY_INTEGER)? }))
+pub(super) fn gather_elements(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    Some(ReadOperation::new(Op::GatherElements { axis: reader.whole(data, "axis", None, ANY_INTEGER)? }))
 }
 
 /// Batch dimensions.
-pub(super) fn gather_nd(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let batch_dims = reader.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)?;
-    Some(ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: set < 8 })))
+pub(super) fn gather_nd(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let batch_dims = reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)?;
+    Some(ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: data.set < 8 })))
 }
 
 /// Whether later places are masked.
-pub(super) fn attention(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let causal = reader.boolean(index, data, "causal", Some(false))?;
+pub(super) fn attention(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let causal = reader.boolean(data, "causal", Some(false))?;
     Some(ReadOperation::new(Op::Attention { causal }))
 }
 
 /// Axis, order and ties.
-pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let axis = reader.whole(index, data, "axis", None, ANY_INTEGER);
-    reader.required(index, data, "mode", "max, min")?;
-    let largest = reader.word(index, data, "mode", "", &[("max", true), ("min", false)]);
+pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let axis = reader.whole(data, "axis", None, ANY_INTEGER);
+    reader.required(data, "mode", "max, min")?;
+    let largest = reader.word(data, "mode", "", &[("max", true), ("min", false)]);
     // without an order, any order is right
     let orders = [("value", false), ("none", false), ("index", true)];
-    let sorted_by_place = reader.word(index, data, "sort", "value", &orders);
+    let sorted_by_place = reader.word(data, "sort", "value", &orders);
     // what the port says holds
     let types = [("i32", ()), ("i64", ())];
-    reader.word(index, data, "index_element_type", "i32", &types)?;
+    reader.word(data, "index_element_type", "i32", &types)?;
     // the first of equal elements comes first
-    reader.boolean(index, data, "stable", Some(false))?;
+    reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
     Some(ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place }).ports(Ports::Exactly(2)))
 }
 
 /// Direction, and whether an element counts itself.
-pub(super) fn cum_sum(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| reader.boolean(index, data, name, Some(false)));
+pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? }))
 }
 
 /// The axis.
-pub(super) fn one_hot(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let axis = reader.whole(index, data, "axis", None, ANY_INTEGER)?;
+pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let axis = reader.whole(data, "axis", None, ANY_INTEGER)?;
     Some(ReadOperation::new(Op::OneHot { axis, from_end: false }).of(OutputTypes::Of(2)))
 }
 
 /// The equation.
-pub(super) fn einsum(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let equation = reader.required(index, data, "equation", "letters for each dimension")?.text.to_owned();
+pub(super) fn einsum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let equation = reader.required(data, "equation", "letters for each dimension")?.text.to_owned();
     Some(ReadOperation::new(Op::Einsum { equation }))
 }
 
 /// The axis.
-pub(super) fn concat(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::Concat { axis: reader.whole(index, data, "axis", None, ANY_INTEGER)? }))
+pub(super) fn concat(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    Some(ReadOperation::new(Op::Concat { axis: reader.whole(data, "axis", None, ANY_INTEGER)? }))
 }
 
 /// The number of parts.
-pub(super) fn split(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let parts = reader.whole(index, data, "num_splits", None, 1..=i64::MAX)?;
+pub(super) fn split(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let parts = reader.whole(data, "num_splits", None, 1..=i64::MAX)?;
     let parts = usize::try_from(parts).ok()?;
     Some(ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts)))
 }
 
 /// Whether 0 keeps a size.
-pub(super) fn reshape(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::Reshape { zero_keeps: reader.boolean(index, data, "special_zero", None)? }))
+pub(super) fn reshape(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    Some(ReadOperation::new(Op::Reshape { zero_keeps: reader.boolean(data, "special_zero", None)? }))
 }
 
 /// Whether an axis that is not of size 1 is kept.
-pub(super) fn squeeze(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
+pub(super) fn squeeze(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies
     // on it
-    let skip = set < 15 || reader.boolean(index, data, "allow_axis_skip", Some(false))?;
+    let skip = data.set < 15 || reader.boolean(data, "allow_axis_skip", Some(false))?;
     Some(ReadOperation::new(Op::Squeeze { skip }))
 }
 
 /// Batch dimensions.
-pub(super) fn gather(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let batch_dims = if set >= 7 { reader.whole(index, data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
+pub(super) fn gather(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let batch_dims = if data.set >= 7 { reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
     Some(ReadOperation::new(Op::Gather { batch_dims }))
 }
 
 /// The masks.
-pub(super) fn strided_slice(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let begin_mask = reader.mask(index, data, "begin_mask", true);
-    let end_mask = reader.mask(index, data, "end_mask", true);
+pub(super) fn strided_slice(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let begin_mask = reader.mask(data, "begin_mask", true);
+    let end_mask = reader.mask(data, "end_mask", true);
     let [new_axis_mask, shrink_axis_mask, ellipsis_mask] =
-        ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"].map(|n| reader.mask(index, data, n, false));
+        ["new_axis_mask", "shrink_axis_mask", "ellipsis_mask"].map(|n| reader.mask(data, n, false));
     Some(ReadOperation::new(Op::StridedSlice {
         begin_mask: begin_mask?,
         end_mask: end_mask?,
@@ -340,26 +259,15 @@ pub(super) fn strided_slice(
 }
 
 /// The axes of batch and steps.
-pub(super) fn reverse_sequence(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let batch_axis = reader.whole(index, data, "batch_axis", Some(0), ANY_INTEGER);
-    let seq_axis = reader.whole(index, data, "seq_axis", Some(1), ANY_INTEGER);
+pub(super) fn reverse_sequence(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let batch_axis = reader.whole(data, "batch_axis", Some(0), ANY_INTEGER);
+    let seq_axis = reader.whole(data, "seq_axis", Some(1), ANY_INTEGER);
     Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
 }
 
 /// What is done with elements that are there: `ScatterElementsUpdate` if `by_elements`.
-pub(super) fn scatter(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-    by_elements: bool,
-) -> Option<ReadOperation> {
-    let combine = match set {
+pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elements: bool) -> Option<ReadOperation> {
+    let combine = match data.set {
         // these define one
         12.. => {
             let reductions = [
@@ -369,16 +277,16 @@ pub(super) fn scatter(
                 ("max", Some(Elementwise::Maximum)),
                 ("min", Some(Elementwise::Minimum)),
             ];
-            reader.word(index, data, "reduction", "none", &reductions)?
+            reader.word(data, "reduction", "none", &reductions)?
         }
         _ => None,
     };
     if !by_elements {
         Some(ReadOperation::new(Op::ScatterNd { combine }))
     } else {
-        if set >= 12 && !reader.boolean(index, data, "use_init_val", Some(true))? && combine.is_some() {
+        if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some() {
             let found = "a reduction without the initial values";
-            reader.error(index, reader.origin(index), found, "use_init_val=true", "scatter to a constant");
+            reader.error(data.index, reader.origin(data.index), found, "use_init_val=true", "scatter to a constant");
             return None;
         }
         Some(ReadOperation::new(Op::ScatterElements { combine }))
@@ -386,67 +294,45 @@ pub(super) fn scatter(
 }
 
 /// Block size and order.
-pub(super) fn blocks(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    _: u64,
-    data: &mut Data,
-    to_space: bool,
-) -> Option<ReadOperation> {
-    let size = reader.whole(index, data, "block_size", Some(1), 1..=i64::MAX)?;
+pub(super) fn blocks(reader: &mut GraphReader<'_, '_>, data: &mut Data, to_space: bool) -> Option<ReadOperation> {
+    let size = reader.whole(data, "block_size", Some(1), 1..=i64::MAX)?;
     let modes = [("blocks_first", false), ("depth_first", true)];
-    reader.required(index, data, "mode", "blocks_first, depth_first")?;
-    let channel_first = reader.word(index, data, "mode", "", &modes)?;
+    reader.required(data, "mode", "blocks_first, depth_first")?;
+    let channel_first = reader.word(data, "mode", "", &modes)?;
     let size = usize::try_from(size).ok()?;
     Some(ReadOperation::new(Op::Blocks(Blocks { size, to_space, channel_first })))
 }
 
 /// The rule for shapes.
-pub(super) fn broadcast(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
+pub(super) fn broadcast(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let explicit = ("explicit", BroadcastMode::Explicit);
     let numpy = ("numpy", BroadcastMode::Numpy);
-    let mode = match set {
+    let mode = match data.set {
         // this is how the first definition's explicit mode is written
-        ..3 => reader.word(index, data, "mode", "numpy", &[numpy, explicit, ("none", explicit.1)])?,
+        ..3 => reader.word(data, "mode", "numpy", &[numpy, explicit, ("none", explicit.1)])?,
         _ => {
             let bidirectional = ("bidirectional", BroadcastMode::Bidirectional);
-            reader.word(index, data, "mode", "numpy", &[numpy, bidirectional, explicit])?
+            reader.word(data, "mode", "numpy", &[numpy, bidirectional, explicit])?
         }
     };
     Some(ReadOperation::new(Op::Broadcast(mode)))
 }
 
 /// The element type.
-pub(super) fn shape_of(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
+pub(super) fn shape_of(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
-    let element = match set {
+    let element = match data.set {
         ..3 => ElementType::I64,
-        _ => reader.word(index, data, "output_type", "i64", &types)?,
+        _ => reader.word(data, "output_type", "i64", &types)?,
     };
     Some(ReadOperation::new(Op::ShapeOf).of(OutputTypes::Is(element)))
 }
 
 /// The element type.
-pub(super) fn range(
-    reader: &mut GraphReader<'_, '_>,
-    index: usize,
-    set: u64,
-    data: &mut Data,
-) -> Option<ReadOperation> {
-    let element = match set {
+pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let element = match data.set {
         ..4 => OutputTypes::Of(0),
         _ => OutputTypes::Is(reader.element_type(
-            index,
             data,
             "output_type",
             &[ElementType::F32, ElementType::I32, ElementType::I64],
@@ -456,8 +342,8 @@ pub(super) fn range(
 }
 
 /// The variable.
-pub(super) fn assign(reader: &mut GraphReader<'_, '_>, index: usize, _: u64, data: &mut Data) -> Option<ReadOperation> {
-    let variable = reader.variable(index, data);
-    reader.no_variables_here(index)?;
+pub(super) fn assign(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    let variable = reader.variable(data);
+    reader.no_variables_here(data.index)?;
     Some(ReadOperation::new(Op::Assign { variable: variable? }))
 }

@@ -24,9 +24,8 @@ pub struct Supported {
     reading: Reading,
 }
 
-/// Reads the attributes of a layer, by its index and the number of the operation set that defines
-/// it.
-type Reader = fn(&mut GraphReader<'_, '_>, usize, u64, &mut Data) -> Option<ReadOperation>;
+/// Reads the attributes of a layer.
+type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
 
 /// How a layer is read.
 #[derive(Clone, Copy, Debug)]
@@ -71,27 +70,27 @@ fn element_of(elementwise: Elementwise) -> OutputTypes {
 
 impl GraphReader<'_, '_> {
     /// What a layer does, by the definition of the operation set `set`. `None` after an error.
-    pub(super) fn operation(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        let operation = match find(self.layers[index].type_name)?.reading {
+    pub(super) fn operation(&mut self, data: &mut Data) -> Option<ReadOperation> {
+        let operation = match find(self.layers[data.index].type_name)?.reading {
             Reading::Parameter => {
-                let (element, shape) = self.parameter(index, data)?;
+                let (element, shape) = self.parameter(data)?;
                 let shape = Some(("shape", shape));
                 ReadOperation { shape, ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element)) }
             }
             Reading::Const => {
-                let tensor = self.constant(index, data)?;
+                let tensor = self.constant(data)?;
                 let shape = Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
                 ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
             Reading::Result => ReadOperation::new(Op::Result),
             Reading::Cell(recurrent) => {
-                let (cell, _, ledger) = self.cell(index, set, data)?;
+                let (cell, _, ledger) = self.cell(data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
                 ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
             }
             Reading::Sequence(recurrent) => {
-                let (cell, direction, ledger) = self.cell(index, set, data)?;
+                let (cell, direction, ledger) = self.cell(data)?;
                 let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
                 ReadOperation {
                     ledger,
@@ -102,15 +101,15 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
             }
             Reading::Broadcasting(elementwise) => {
-                self.auto_broadcast(index, data)?;
+                self.auto_broadcast(data)?;
                 ReadOperation::new(Op::Elementwise(elementwise)).of(element_of(elementwise))
             }
             Reading::Reduce(reduction) => {
-                let keep = self.boolean(index, data, "keep_dims", Some(false))?;
+                let keep = self.boolean(data, "keep_dims", Some(false))?;
                 ReadOperation::new(Op::Reduce { reduction, keep, no_axes: NoAxes::Same })
             }
-            Reading::Assign => readers::assign(self, index, set, data)?,
-            Reading::By(read) => read(self, index, set, data)?,
+            Reading::Assign => readers::assign(self, data)?,
+            Reading::By(read) => read(self, data)?,
             // their bodies are graphs
             Reading::TensorIterator | Reading::Loop | Reading::If => return None,
         };
@@ -216,7 +215,7 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "ReadValue",
             &["opset3", "opset6"],
-            K::By(|reader, at, set, data| reader.read_value(at, set, data)),
+            K::By(|reader, data| reader.read_value(data)),
             "a variable; its initial value must be constant",
         ),
         row("Assign", &["opset3", "opset6"], K::Assign, "the value of the variable in the next call"),
@@ -224,37 +223,37 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Convolution",
             ONE,
-            K::By(|reader, at, _, data| reader.convolution(at, data, false, false)),
+            K::By(|reader, data| reader.convolution(data, false, false)),
             "1 to 3 dimensions; every auto_pad",
         ),
         row(
             "GroupConvolution",
             ONE,
-            K::By(|reader, at, _, data| reader.convolution(at, data, true, false)),
+            K::By(|reader, data| reader.convolution(data, true, false)),
             "like Convolution; depthwise too",
         ),
         row(
             "ConvolutionBackpropData",
             ONE,
-            K::By(|reader, at, _, data| reader.convolution(at, data, false, true)),
+            K::By(|reader, data| reader.convolution(data, false, true)),
             "like Convolution; output_padding; constant output_shape",
         ),
         row(
             "GroupConvolutionBackpropData",
             ONE,
-            K::By(|reader, at, _, data| reader.convolution(at, data, true, true)),
+            K::By(|reader, data| reader.convolution(data, true, true)),
             "like ConvolutionBackpropData",
         ),
         row(
             "MaxPool",
             &["opset1", "opset8", "opset14"],
-            K::By(|reader, at, set, data| reader.max_pool(at, set, data)),
+            K::By(|reader, data| reader.max_pool(data)),
             "every rounding_type and auto_pad; no indices",
         ),
         row(
             "AvgPool",
             &["opset1", "opset14", "opset16"],
-            K::By(|reader, at, set, data| reader.average_pool(at, set, data)),
+            K::By(|reader, data| reader.average_pool(data)),
             "every rounding_type and auto_pad; exclude-pad",
         ),
         row(
@@ -286,15 +285,10 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "SoftMax",
             &["opset1", "opset8"],
-            K::By(|reader, at, set, data| readers::softmax(reader, at, set, data, false)),
+            K::By(|reader, data| readers::softmax(reader, data, false)),
             "along any axis",
         ),
-        row(
-            "LogSoftmax",
-            FIVE,
-            K::By(|reader, at, set, data| readers::softmax(reader, at, set, data, true)),
-            "along any axis",
-        ),
+        row("LogSoftmax", FIVE, K::By(|reader, data| readers::softmax(reader, data, true)), "along any axis"),
         row("HSwish", &["opset4"], K::Elementwise(E::HardSwish), "elementwise"),
         row(
             "HSigmoid",
@@ -306,9 +300,7 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Swish",
             &["opset4"],
-            K::By(|_, _, _, _| {
-                Some(ReadOperation::new(Op::Elementwise(E::Swish { scaled: false })).then(Then::Scaled))
-            }),
+            K::By(|_, _| Some(ReadOperation::new(Op::Elementwise(E::Swish { scaled: false })).then(Then::Scaled))),
             "beta may be computed",
         ),
         row("Selu", ONE, K::Elementwise(E::Selu), "constant alpha and lambda"),
@@ -356,32 +348,32 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "ConvertLike",
             ONE,
-            K::By(|_, _, _, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly))),
+            K::By(|_, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly))),
             "like Convert",
         ),
-        row("Identity", &["opset16"], K::By(|_, _, _, _| plain(Op::Convert)), "the value itself"),
+        row("Identity", &["opset16"], K::By(|_, _| plain(Op::Convert)), "the value itself"),
         row(
             "ScaledDotProductAttention",
             &["opset13"],
             K::By(readers::attention),
             "causal; a mask of booleans, or one that is added; any scale",
         ),
-        row("DFT", &["opset7"], K::By(|_, _, _, _| dft(false, false)), "constant lengths, as products of matrices"),
-        row("IDFT", &["opset7"], K::By(|_, _, _, _| dft(true, false)), "like DFT"),
-        row("RDFT", &["opset9"], K::By(|_, _, _, _| dft(false, true)), "like DFT"),
-        row("IRDFT", &["opset9"], K::By(|_, _, _, _| dft(true, true)), "like DFT"),
+        row("DFT", &["opset7"], K::By(|_, _| dft(false, false)), "constant lengths, as products of matrices"),
+        row("IDFT", &["opset7"], K::By(|_, _| dft(true, false)), "like DFT"),
+        row("RDFT", &["opset9"], K::By(|_, _| dft(false, true)), "like DFT"),
+        row("IRDFT", &["opset9"], K::By(|_, _| dft(true, true)), "like DFT"),
         row("Concat", ONE, K::By(readers::concat), "along any axis"),
         row("Split", ONE, K::By(readers::split), "constant axis"),
         row(
             "VariadicSplit",
             ONE,
-            K::By(|_, _, _, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::Some))),
+            K::By(|_, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::Some))),
             "constant axis and lengths",
         ),
         row("Reshape", ONE, K::By(readers::reshape), "constant shape; special_zero"),
         row("Squeeze", &["opset1", "opset15"], K::By(readers::squeeze), "constant axes"),
-        row("Unsqueeze", ONE, K::By(|_, _, _, _| plain(Op::Unsqueeze)), "constant axes"),
-        row("Transpose", ONE, K::By(|_, _, _, _| plain(Op::Transpose)), "constant order"),
+        row("Unsqueeze", ONE, K::By(|_, _| plain(Op::Unsqueeze)), "constant axes"),
+        row("Transpose", ONE, K::By(|_, _| plain(Op::Transpose)), "constant order"),
         row(
             "Gather",
             &["opset1", "opset7", "opset8"],
@@ -390,53 +382,38 @@ pub const SUPPORTED: &[Supported] = {
         ),
         row("GatherElements", &["opset6"], K::By(readers::gather_elements), "any indices, as Gather"),
         row("GatherND", &["opset5", "opset8"], K::By(readers::gather_nd), "any indices, as Gather; batch_dims"),
-        row(
-            "Slice",
-            &["opset8"],
-            K::By(|_, _, _, _| plain(Op::Slice)),
-            "constant bounds; or from 0 to a computed stop",
-        ),
+        row("Slice", &["opset8"], K::By(|_, _| plain(Op::Slice)), "constant bounds; or from 0 to a computed stop"),
         row("StridedSlice", ONE, K::By(readers::strided_slice), "constant bounds; all masks"),
         row("ReverseSequence", ONE, K::By(readers::reverse_sequence), "any lengths; run-time lengths are clamped"),
         row(
             "ScatterUpdate",
             &["opset3"],
-            K::By(|_, _, _, _| plain(Op::ScatterUpdate)),
+            K::By(|_, _| plain(Op::ScatterUpdate)),
             "constant axis; constant, consecutive indices",
         ),
         row(
             "ScatterNDUpdate",
             &["opset3", "opset15"],
-            K::By(|reader, at, set, data| readers::scatter(reader, at, set, data, false)),
+            K::By(|reader, data| readers::scatter(reader, data, false)),
             "up to 64 run-time indices; every reduction but sub",
         ),
         row(
             "ScatterElementsUpdate",
             &["opset3", "opset12"],
-            K::By(|reader, at, set, data| readers::scatter(reader, at, set, data, true)),
+            K::By(|reader, data| readers::scatter(reader, data, true)),
             "up to 64 run-time indices; every reduction but mean; initial values count",
         ),
-        row(
-            "DepthToSpace",
-            ONE,
-            K::By(|reader, at, set, data| readers::blocks(reader, at, set, data, true)),
-            "both modes",
-        ),
-        row(
-            "SpaceToDepth",
-            ONE,
-            K::By(|reader, at, set, data| readers::blocks(reader, at, set, data, false)),
-            "both modes",
-        ),
+        row("DepthToSpace", ONE, K::By(|reader, data| readers::blocks(reader, data, true)), "both modes"),
+        row("SpaceToDepth", ONE, K::By(|reader, data| readers::blocks(reader, data, false)), "both modes"),
         row(
             "Broadcast",
             &["opset1", "opset3"],
             K::By(readers::broadcast),
             "constant shape; numpy, bidirectional, explicit",
         ),
-        row("Roll", &["opset7"], K::By(|_, _, _, _| plain(Op::Roll)), "constant shift and axes"),
+        row("Roll", &["opset7"], K::By(|_, _| plain(Op::Roll)), "constant shift and axes"),
         row("Eye", &["opset9"], K::By(readers::eye), "computed when compiling; no batch"),
-        row("Tile", ONE, K::By(|_, _, _, _| plain(Op::Tile)), "constant repeats"),
+        row("Tile", ONE, K::By(|_, _| plain(Op::Tile)), "constant repeats"),
         row("ShapeOf", &["opset1", "opset3"], K::By(readers::shape_of), "computed when compiling"),
         row("Range", &["opset1", "opset4"], K::By(readers::range), "computed when compiling"),
         row("Mod", ONE, K::Broadcasting(E::Mod), "integers; a divisor that is never 0"),
@@ -462,7 +439,7 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Interpolate",
             &["opset4", "opset11"],
-            K::By(|reader, at, set, data| reader.interpolate(at, set, data)),
+            K::By(|reader, data| reader.interpolate(data)),
             "nearest, linear_onnx, cubic; constant scales or sizes",
         ),
         row("Ceiling", ONE, K::Elementwise(E::Ceiling), "elementwise"),

@@ -9,26 +9,32 @@ use crate::front::not_finite;
 use crate::model::{Dim, ElementType, Tensor};
 
 impl GraphReader<'_, '_> {
-    pub(super) fn parameter(&mut self, index: usize, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
-        let element = self.element_type(index, data, "element_type", &COMPUTED);
+    pub(super) fn parameter(&mut self, data: &mut Data) -> Option<(ElementType, Vec<Dim>)> {
+        let element = self.element_type(data, "element_type", &COMPUTED);
         const VALID: &str = "sizes separated by commas, ? where a size is not known: 1,16 or ?,16";
-        let given = self.required(index, data, "shape", VALID)?;
+        let given = self.required(data, "shape", VALID)?;
         let shape = parse_shape(given.text);
         if shape.is_none() {
-            self.error(index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
+            self.error(data.index, given.origin, format!("shape={}", quoted(given.text)), VALID, "correct the shape");
         }
         Some((element?, shape?))
     }
 
-    pub(super) fn constant(&mut self, index: usize, data: &mut Data) -> Option<Tensor> {
+    pub(super) fn constant(&mut self, data: &mut Data) -> Option<Tensor> {
         const INTEGER: &str = "an integer of 0 or more: bytes";
-        let element = self.element_type(index, data, "element_type", &ElementType::ALL);
-        let shape = self.constant_shape(index, data);
+        let element = self.element_type(data, "element_type", &ElementType::ALL);
+        let shape = self.constant_shape(data);
         let [offset, size] = ["offset", "size"].map(|name| {
-            let given = self.required(index, data, name, INTEGER)?;
+            let given = self.required(data, name, INTEGER)?;
             let value = parse_integer(given.text);
             if value.is_none() {
-                self.error(index, given.origin.clone(), format!("{name}={}", quoted(given.text)), INTEGER, SAVE_AGAIN);
+                self.error(
+                    data.index,
+                    given.origin.clone(),
+                    format!("{name}={}", quoted(given.text)),
+                    INTEGER,
+                    SAVE_AGAIN,
+                );
             }
             Some((value?, given.origin))
         });
@@ -37,19 +43,19 @@ impl GraphReader<'_, '_> {
         let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
         let Some(need) = count.and_then(|count| element.bytes(count)) else {
             let found = format!("shape {shape:?} of {} has more elements than can be addressed", element.name());
-            self.error(index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
+            self.error(data.index, shape_origin, found, "a shape whose elements fit into the .bin file", SAVE_AGAIN);
             return None;
         };
         if size < need as u64 {
             let found = format!("size is {size} bytes, but shape {shape:?} of {} needs {need}", element.name());
-            self.error(index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
+            self.error(data.index, size_origin, found, format!("{need} or more"), SAVE_AGAIN);
             return None;
         }
         let NamedBytes { name: file, bytes } = match self.weights.bytes(&offset_origin) {
             Ok(loaded) => loaded,
             Err(diagnostic) => {
                 if let Some(diagnostic) = diagnostic {
-                    self.report(index, diagnostic);
+                    self.report(data.index, diagnostic);
                 }
                 return None;
             }
@@ -65,21 +71,21 @@ impl GraphReader<'_, '_> {
             let diagnostic = Diagnostic::error(offset_origin.clone(), found)
                 .valid("a range inside the .bin file")
                 .help("check that the .bin file belongs to this model and was written to its end");
-            self.report(index, diagnostic);
+            self.report(data.index, diagnostic);
         }
         // one infinity may be the bound of a Clamp or of a maximum
         let infinity = |tensor: &Tensor, value: f64| tensor.len() == 1 && value.is_infinite();
         if let Some(tensor) = &tensor
             && let Some(value) = tensor.not_finite().filter(|value| !infinity(tensor, *value))
         {
-            self.report(index, not_finite(offset_origin, "the constant", value));
+            self.report(data.index, not_finite(offset_origin, "the constant", value));
         }
         tensor
     }
 
-    fn constant_shape(&mut self, index: usize, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
+    fn constant_shape(&mut self, data: &mut Data) -> Option<(Vec<usize>, Origin)> {
         const VALID: &str = "sizes separated by commas: 9, 2";
-        let given = self.required(index, data, "shape", VALID)?;
+        let given = self.required(data, "shape", VALID)?;
         let shape: Option<Vec<usize>> = parse_shape(given.text).and_then(|dims| {
             dims.into_iter()
                 .map(|dim| match dim {
@@ -90,7 +96,7 @@ impl GraphReader<'_, '_> {
         });
         if shape.is_none() {
             let found = format!("shape={}", quoted(given.text));
-            self.error(index, given.origin.clone(), found, VALID, "correct the shape");
+            self.error(data.index, given.origin.clone(), found, VALID, "correct the shape");
         }
         Some((shape?, given.origin))
     }

@@ -10,7 +10,7 @@ use crate::model::{
 
 impl GraphReader<'_, '_> {
     /// How windows move; `dilated`: whether dilations are an attribute, and a required one.
-    fn window(&mut self, index: usize, data: &mut Data, dilated: Option<bool>) -> Option<Window> {
+    fn window(&mut self, data: &mut Data, dilated: Option<bool>) -> Option<Window> {
         #[derive(Clone, Copy)]
         enum Auto {
             Explicit,
@@ -25,13 +25,13 @@ impl GraphReader<'_, '_> {
             ("same_lower", Auto::SameLower),
             ("valid", Auto::Valid),
         ];
-        let auto = self.word(index, data, "auto_pad", "explicit", &words);
-        let strides = self.sizes(index, data, "strides", true);
+        let auto = self.word(data, "auto_pad", "explicit", &words);
+        let strides = self.sizes(data, "strides", true);
         let dilations = match dilated {
-            Some(required) => self.sizes(index, data, "dilations", required),
+            Some(required) => self.sizes(data, "dilations", required),
             None => Some(Vec::new()),
         };
-        let [begin, end] = ["pads_begin", "pads_end"].map(|name| self.integers(index, data, name, false));
+        let [begin, end] = ["pads_begin", "pads_end"].map(|name| self.integers(data, name, false));
         let (auto, strides, dilations, begin, end) = (auto?, strides?, dilations?, begin?, end?);
         let padding = match auto {
             Auto::Explicit => Padding::Explicit { begin, end },
@@ -42,19 +42,12 @@ impl GraphReader<'_, '_> {
         Some(Window { strides, dilations, padding })
     }
 
-    pub(super) fn convolution(
-        &mut self,
-        index: usize,
-        data: &mut Data,
-        grouped: bool,
-        transposed: bool,
-    ) -> Option<ReadOperation> {
-        let window = self.window(index, data, Some(true));
+    pub(super) fn convolution(&mut self, data: &mut Data, grouped: bool, transposed: bool) -> Option<ReadOperation> {
+        let window = self.window(data, Some(true));
         let groups = if grouped { Groups::InWeights } else { Groups::Count(1) };
-        let output_padding =
-            if transposed { self.sizes(index, data, "output_padding", false) } else { Some(Vec::new()) };
+        let output_padding = if transposed { self.sizes(data, "output_padding", false) } else { Some(Vec::new()) };
         let (mut window, output_padding) = (window?, output_padding?);
-        let shaped = transposed && self.port_ids(index, "input").len() > 2;
+        let shaped = transposed && self.port_ids(data.index, "input").len() > 2;
         // the pads follow from the shape of the output; without it there are none
         if transposed && !shaped && !matches!(window.padding, Padding::Explicit { .. }) {
             window.padding = Padding::Valid;
@@ -65,22 +58,22 @@ impl GraphReader<'_, '_> {
     }
 
     /// How the number of windows is rounded, by the definition of the operation set `set`.
-    fn rounding(&mut self, index: usize, set: u64, data: &mut Data) -> Option<Rounding> {
+    fn rounding(&mut self, data: &mut Data) -> Option<Rounding> {
         let words = [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceil_torch", Rounding::CeilInside)];
-        let known = if set >= 14 { 3 } else { 2 };
-        self.word(index, data, "rounding_type", "floor", &words[..known])
+        let known = if data.set >= 14 { 3 } else { 2 };
+        self.word(data, "rounding_type", "floor", &words[..known])
     }
 
-    pub(super) fn max_pool(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        let window = self.window(index, data, (set >= 8).then_some(false));
-        let kernel = self.sizes(index, data, "kernel", true);
-        let rounding = self.rounding(index, set, data);
+    pub(super) fn max_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
+        let window = self.window(data, (data.set >= 8).then_some(false));
+        let kernel = self.sizes(data, "kernel", true);
+        let rounding = self.rounding(data);
         let mut indices = None;
-        if set >= 8 {
+        if data.set >= 8 {
             let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
-            indices = Some(self.word(index, data, "index_element_type", "i64", &types)?);
+            indices = Some(self.word(data, "index_element_type", "i64", &types)?);
             // where the indices start, which are not computed
-            self.whole(index, data, "axis", Some(0), i64::MIN..=i64::MAX)?;
+            self.whole(data, "axis", Some(0), i64::MIN..=i64::MAX)?;
         }
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
         let read = ReadOperation::new(Op::Pool(Box::new(Pool { kind: PoolKind::Max, kernel, window, rounding })));
@@ -90,19 +83,19 @@ impl GraphReader<'_, '_> {
         })
     }
 
-    pub(super) fn average_pool(&mut self, index: usize, set: u64, data: &mut Data) -> Option<ReadOperation> {
-        let window = self.window(index, data, (set >= 16).then_some(false));
-        let kernel = self.sizes(index, data, "kernel", true);
-        let rounding = self.rounding(index, set, data);
-        let excludes = self.boolean(index, data, "exclude-pad", Some(false));
+    pub(super) fn average_pool(&mut self, data: &mut Data) -> Option<ReadOperation> {
+        let window = self.window(data, (data.set >= 16).then_some(false));
+        let kernel = self.sizes(data, "kernel", true);
+        let rounding = self.rounding(data);
+        let excludes = self.boolean(data, "exclude-pad", Some(false));
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
         let kind = PoolKind::Average { count_pads: !excludes? };
         Some(ReadOperation::new(Op::Pool(Box::new(Pool { kind, kernel, window, rounding }))))
     }
 
-    pub(super) fn neighbours(&mut self, index: usize, data: &mut Data) -> Option<Neighbours> {
-        let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(index, data, name));
-        let size = self.whole(index, data, "size", None, 1..=1 << 16);
+    pub(super) fn neighbours(&mut self, data: &mut Data) -> Option<Neighbours> {
+        let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
+        let size = self.whole(data, "size", None, 1..=1 << 16);
         let (alpha, beta, bias, size) = (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
         Some(Neighbours { alpha, beta, bias, size })
     }

@@ -33,7 +33,9 @@ fn constants_that_cannot_be_read() {
         ("an attribute too many", w("element_type=\"f32\" shape=\"9, 2\" offset=\"0\" size=\"72\" scale=\"2\"")),
         ("integers as weights", w("element_type=\"i32\" shape=\"9, 2\" offset=\"0\" size=\"72\"")),
     ];
-    insta::assert_snapshot!(said(cases));
+    for (part, cases) in cases.chunks(10).enumerate() {
+        insta::assert_snapshot!(format!("constants_that_cannot_be_read_{part}"), said(cases.to_vec()));
+    }
     // size may exceed what the shape needs, bytes may be shared, offsets need no alignment
     let odd = w("element_type=\"f32\" shape=\"9, 2\" offset=\"1\" size=\"227\"");
     let bin: Vec<u8> = std::iter::once(7).chain(weights()).take(228).collect();
