@@ -44,23 +44,28 @@ fn of_case(name: &str) -> Builder {
     Builder::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"))
 }
 
-/// A convolution of 16 channels of 24 elements to some others, windows of 3: on AVX2 the last of
-/// the vectors of 22 positions overlaps the one before it.
+/// A convolution of 16 channels of 24 elements to some others, windows of 3: see [`convolution_of`].
 fn convolution(channels: usize) -> Builder {
+    convolution_of(channels, 3)
+}
+
+/// A convolution of 16 channels to some others, windows of some taps: on AVX2 the last of the
+/// vectors of 22 positions overlaps the one before it.
+fn convolution_of(channels: usize, taps: usize) -> Builder {
     let mut random = Random::new(1);
     let mut file = ModelFile::default();
-    let x = file.parameter("x", &[1, 16, 24]);
-    let w = file.constant(&[channels, 16, 3], Stored::F32, random.even(channels * 16 * 3, 0.2).into_iter());
+    let x = file.parameter("x", &[1, 16, 21 + taps]);
+    let w = file.constant(&[channels, 16, taps], Stored::F32, random.even(channels * 16 * taps, 0.2).into_iter());
     let data = "strides=\"1\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\"";
     let y = file.operation("Convolution", "opset1", data, &[&x, &w], &[1, channels, 22]);
     file.result(&y);
-    let stem = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("convolution_to_{channels}"));
+    let stem = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("convolution_to_{channels}_{taps}_taps"));
     fs::write(stem.with_extension("xml"), file.text()).expect("a file");
     fs::write(stem.with_extension("bin"), &file.weights).expect("a file");
     Builder::new(stem.with_extension("xml"))
 }
 
-fn workloads() -> [Workload; 16] {
+fn workloads() -> [Workload; 18] {
     let gru =
         |hidden_size, input_size| with_weights(Builder::gru(hidden_size, input_size), hidden_size, input_size, 3, 4);
     let w2 = with_weights(Builder::gru(24, 24), 24, 24, 3, 3).activations([Sigmoid, Relu]);
@@ -117,6 +122,9 @@ fn workloads() -> [Workload; 16] {
         // LLVM merged the lanes that two vectors of these share
         ("convolution_to_2", convolution(2), "[0.25; 384]", "[0.0; 44]"),
         ("convolution_to_6", convolution(6), "[0.25; 384]", "[0.0; 132]"),
+        // LLVM unrolled the taps of these, and spilled sums
+        ("convolution_of_2_taps", convolution_of(16, 2), "[0.25; 368]", "[0.0; 352]"),
+        ("convolution_of_8_taps", convolution_of(16, 8), "[0.25; 464]", "[0.0; 352]"),
     ]
 }
 
@@ -165,21 +173,27 @@ fn program_with(folder: &Path, (_, builder, x, outputs): &Workload, (level, unit
     command
 }
 
-/// The instructions of one step of the program in `folder`: of those of twice the steps, what the
-/// start does not take.
+/// The instructions of one step of the program in `folder`.
 fn instructions(folder: &Path) -> u64 {
+    events(folder, "Ir")
+}
+
+/// The events of one step of the program in `folder`: of those of twice the steps, what the start
+/// does not take.
+fn events(folder: &Path, event: &str) -> u64 {
     let count = |steps: u64| {
         let text = fs::read_to_string(callgrind_file(folder, steps)).expect("callgrind writes its counts");
-        let total = text.lines().find_map(|line| line.strip_prefix("summary: ")).expect("callgrind writes a summary");
-        total.trim().parse::<u64>().expect("a number")
+        let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).expect("callgrind sums up");
+        let at = line("events: ").split(' ').position(|name| name == event).expect("callgrind counts that");
+        line("summary: ").split(' ').nth(at).and_then(|total| total.parse::<u64>().ok()).expect("a number")
     };
     (count(2 * STEPS) - count(STEPS)) / STEPS
 }
 
-/// Counts the instructions of a run of so many steps of the program in `folder`.
+/// Counts the instructions, loads and stores of a run of so many steps of the program in `folder`.
 fn callgrind(folder: &Path, steps: u64) -> Command {
     let mut command = Command::new("valgrind");
-    command.arg("--tool=callgrind");
+    command.args(["--tool=callgrind", "--cache-sim=yes"]);
     command.arg(format!("--callgrind-out-file={}", callgrind_file(folder, steps).display()));
     command.arg(folder.join("program")).arg(steps.to_string());
     command
@@ -189,14 +203,22 @@ fn callgrind_file(folder: &Path, steps: u64) -> PathBuf {
     folder.join(format!("callgrind.{steps}"))
 }
 
-/// The counts of all workloads by name.
+/// The counts of all workloads by name; of convolutions those of their stores too, as spilled sums
+/// are stores.
 fn count() -> Vec<(String, u64)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let workloads = workloads();
     let folders: Vec<PathBuf> = workloads.iter().map(|(name, ..)| folder.path().join(name)).collect();
     run_all(folders.iter().zip(&workloads).map(|(folder, workload)| program(folder, workload)).collect());
     run_all(folders.iter().flat_map(|folder| [STEPS, 2 * STEPS].map(|steps| callgrind(folder, steps))).collect());
-    workloads.iter().zip(&folders).map(|((name, ..), folder)| (name.to_string(), instructions(folder))).collect()
+    let mut counts = Vec::new();
+    for ((name, ..), folder) in workloads.iter().zip(&folders) {
+        counts.push((name.to_string(), instructions(folder)));
+        if name.starts_with("convolution") {
+            counts.push((format!("{name}/stores"), events(folder, "Dw")));
+        }
+    }
+    counts
 }
 
 /// The version by which numbers are kept: `1.95.0`.

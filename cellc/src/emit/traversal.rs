@@ -132,8 +132,8 @@ pub(super) struct Walking<'a> {
     pub(super) written: bool,
     /// From the last window to the first.
     pub(super) reverse: bool,
-    /// True if compilers must not know the number of windows.
-    pub(super) hides_count: bool,
+    /// The name of the number of windows if compilers must not know the number.
+    pub(super) count: Option<&'a str>,
     /// True if compilers must not know the addresses of the windows: see [`Kernel::unrelated`].
     pub(super) hides_place: bool,
 }
@@ -348,6 +348,8 @@ pub(super) trait Dialect {
     fn says_unrolled_by_one(&self) -> bool {
         false
     }
+    /// Declares a number of iterations that compilers must not know.
+    fn hidden_count(&mut self, _name: &str, _count: usize) {}
     /// At the start of a loop of sums: a window to read.
     fn row(&mut self, _window: &Block) {}
     /// At the start of a loop with independent iterations: vectors computed and stored, or integers
@@ -647,6 +649,7 @@ impl Shared {
             kernel,
             windows: Vec::new(),
             wholes: BTreeMap::new(),
+            hidden: BTreeMap::new(),
             scope,
             context: Context::Kernel,
         };
@@ -663,6 +666,7 @@ impl Shared {
         for id in &kernel.scratch {
             dialect.scratch(self.buffer(*id), loaded.contains(&Base::Buffer(*id)));
         }
+        walk.hide_counts(body, dialect);
         walk.block(body, dialect);
         (0..conditions).for_each(|_| dialect.end_block());
     }
@@ -686,6 +690,7 @@ impl Shared {
             kernel: &none,
             windows: Vec::new(),
             wholes: BTreeMap::new(),
+            hidden: BTreeMap::new(),
             scope,
             context: Context::Function,
         };
@@ -710,6 +715,8 @@ struct Traversal<'a> {
     windows: Vec<Option<Block>>,
     /// The buffers behind windows of passes.
     wholes: BTreeMap<WindowId, BufferId>,
+    /// The names of numbers of iterations that compilers must not know.
+    hidden: BTreeMap<usize, String>,
     scope: Scope,
     context: Context,
 }
@@ -728,6 +735,36 @@ impl Traversal<'_> {
             self.windows.resize(i + 1, None);
         }
         self.windows[i] = Some(window);
+    }
+
+    /// True if compilers must not unroll a loop.
+    fn is_kept(&self, walks: &[Walk], body: &[Stmt]) -> bool {
+        let is_kept = |(window, turns): &(WindowId, usize)| {
+            *turns == 1 && walks.first().is_some_and(|walk| walk.window == *window)
+        };
+        self.kernel.unrolled_by.iter().any(is_kept) || self.kernel.meanwhile.iter().any(|var| is_set(body, *var))
+    }
+
+    /// Declares the numbers of iterations of all loops that compilers must not unroll.
+    fn hide_counts(&mut self, body: &[Stmt], dialect: &mut impl Dialect) {
+        for stmt in body {
+            match stmt {
+                Stmt::For { count, walks, body, .. } => {
+                    if self.is_kept(walks, body) && !self.hidden.contains_key(count) {
+                        let name = self.scope.unique("turns");
+                        dialect.hidden_count(&name, *count);
+                        self.hidden.insert(*count, name);
+                    }
+                    self.hide_counts(body, dialect);
+                }
+                Stmt::Pick { body, .. } => self.hide_counts(body, dialect),
+                Stmt::If { then, otherwise, .. } => {
+                    self.hide_counts(then, dialect);
+                    self.hide_counts(otherwise, dialect);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn has_only_vectors(&self, body: &[Stmt]) -> bool {
@@ -838,6 +875,8 @@ impl Traversal<'_> {
                     let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
                     let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
                     let meanwhile: Vec<_> = self.kernel.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
+                    let hidden = self.hidden.get(count).filter(|_| self.is_kept(walks, body));
+                    let rows = walks.iter().position(|w| !w.written && w.step == w.len);
                     let walking: Vec<_> = walks
                         .iter()
                         .zip(&windows)
@@ -849,7 +888,7 @@ impl Traversal<'_> {
                             step: w.step,
                             written: w.written,
                             reverse: w.reverse,
-                            hides_count: !meanwhile.is_empty() && at == 0,
+                            count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
                             hides_place: self.kernel.unrelated.contains(&w.window),
                         })
                         .collect();
@@ -893,7 +932,7 @@ impl Traversal<'_> {
                         step,
                         written: false,
                         reverse: false,
-                        hides_count: false,
+                        count: None,
                         hides_place: false,
                     };
                     dialect.begin_pick(at, *count, &walking);

@@ -651,7 +651,8 @@ pub struct Kernel {
     pub elements: Vec<BufferId>,
     /// Windows whose loads LLVM must not merge with overlapping loads from other windows.
     pub unrelated: Vec<WindowId>,
-    /// Unroll factors for compilers, by the window of a loop's first walk.
+    /// Unroll factors for compilers, by the window of a loop's first walk. 1: compilers must not
+    /// unroll the loop.
     pub unrolled_by: Vec<(WindowId, usize)>,
     /// Loops over column groups of a panel, by the window of their first walk.
     pub passes: Vec<WindowId>,

@@ -152,13 +152,16 @@ impl Rust {
             (true, true) => "windows_mut",
             (true, false) => "chunks_mut",
             (false, true) => "windows",
-            (false, false) if walk.hides_count => "hidden_chunks",
+            (false, false) if walk.count.is_some() => "hidden_chunks",
             (false, false) => "chunks",
         };
         let name = self.shared(name);
         match walk.is_apart() {
             true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({of})"),
-            false => format!("{name}::<{offset}, {len}, {count}, _, _>({of})"),
+            false => {
+                let hidden = walk.count.map_or(String::new(), |count| format!(", {count}"));
+                format!("{name}::<{offset}, {len}, {count}, _, _>({of}{hidden})")
+            }
         }
     }
 
@@ -569,6 +572,11 @@ impl Dialect for Rust {
     }
 
     fn unrolled_by(&mut self, _turns: usize) {}
+
+    /// One number for all loops of a kernel: LLVM reads it from memory each time it is hidden.
+    fn hidden_count(&mut self, name: &str, count: usize) {
+        let _ = writeln!(self.out, "let {name} = core::hint::black_box({count}usize);");
+    }
 
     fn only_vectors(&mut self) {
         let name = self.shared("turn_by_turn");

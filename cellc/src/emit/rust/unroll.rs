@@ -8,7 +8,7 @@ use crate::kernel::{Body, Expr, Kernel, LaneOp, Place, Stmt, Walk, WindowId};
 pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
-        let turns = kernel.unrolled_by.clone();
+        let turns = kernel.unrolled_by.iter().filter(|(_, turns)| *turns > 1).copied().collect();
         let hints = Kernel { body: Vec::new(), ..kernel.clone() };
         let registers = kernel.locals.iter().map(|local| local.ty.lanes.div_ceil(lanes)).collect();
         let mut scope = Unrolling { hints, turns, registers, windows: windows(&kernel.body) };

@@ -46,10 +46,12 @@ fn windows<const FIRST: usize, const STEP: usize, const LEN: usize, const COUNT:
 }
 
 //: hidden_chunks
-/// As [`chunks`], but LLVM does not know how many there are: it would unroll the loop, and spread it over what follows.
+/// As [`chunks`], all `count`, a number that LLVM does not know: it would unroll the loop, and spread it over what follows, or compute
+/// sums in more registers than there are.
 #[inline(always)]
-fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> core::slice::Iter<'_, [T; LEN]> {
-    core::hint::black_box(chunks::<FIRST, LEN, COUNT, T, N>(of).as_slice()).iter()
+fn hidden_chunks<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N], count: usize) -> core::slice::Iter<'_, [T; LEN]> {
+    let all = chunks::<FIRST, LEN, COUNT, T, N>(of).as_slice();
+    all.get(..count.min(COUNT)).unwrap_or_default().iter()
 }
 
 //: part_from_mut
