@@ -180,7 +180,7 @@ impl Compilation {
             program: &self.program,
             packed: &self.packed,
             #[cfg(feature = "builder")]
-            has_passes: self.plan.values == Values::Passes,
+            has_passes: self.plan.values == Values::OneText,
             interface: &self.interface,
             longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
             #[cfg(feature = "builder")]

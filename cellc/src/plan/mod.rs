@@ -725,24 +725,28 @@ pub enum Values {
     Registers,
     /// All columns of a pass, which generated C holds in a struct.
     Joined,
-    /// All columns of a pass, and passes of equal size are a loop.
+    /// All columns of a pass, and passes of equal size are a loop. One lane is a number.
     Passes,
+    /// The same on every instruction set, one lane included, as the bodies of a C file share the
+    /// text of their kernels.
+    OneText,
 }
 
 impl Values {
-    /// The registers per value in a language. C has loops over passes where several bodies of
-    /// vectors can share the text of their kernels: where all but the baseline's join registers
-    /// anyway, and no other instruction set runs in one of them.
+    /// The registers per value in a language. C has one text of a kernel where a file has several
+    /// bodies of vectors.
     pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
-        let with_vectors: Vec<_> = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).collect();
-        let is_alone = with_vectors.iter().all(|isa| isa.body_of.is_none());
+        let mut others = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).skip(1);
         match language {
             Language::Rust => Self::Passes,
-            Language::C if with_vectors.len() > 1 && is_alone && with_vectors[1..].iter().all(|isa| isa.joins) => {
-                Self::Passes
-            }
+            Language::C if others.any(|isa| isa.joins) => Self::OneText,
             Language::C => Self::Joined,
         }
+    }
+
+    /// Whether passes of equal size are a loop.
+    fn has_loops(self) -> bool {
+        matches!(self, Self::Passes | Self::OneText)
     }
 
     /// The registers per value in a product. Integer dot products use single registers.
@@ -757,6 +761,7 @@ impl Values {
             Self::Registers => false,
             Self::Joined => isa.joins,
             Self::Passes => isa.lanes > 1,
+            Self::OneText => true,
         }
     }
 
@@ -780,7 +785,7 @@ impl Plan {
     /// the widest value.
     pub fn width(&self, isa: &Isa) -> usize {
         match self.values {
-            Values::Passes if isa.lanes > 1 => self.isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(isa.lanes),
+            values if values.has_loops() && values.joins(isa) => self.isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(isa.lanes),
             _ => isa.lanes,
         }
     }
@@ -1171,7 +1176,7 @@ fn passes(
     let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
     // a loop over passes needs passes of one size, which is worth no more than a third of the
     // vectors that fit
-    let is_even = values == Values::Passes && vectors.windows(2).all(|two| two[0].1 == two[1].1);
+    let is_even = values.has_loops() && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
         let sizes = || (1..=at_once).rev().filter(|size| vectors.len().is_multiple_of(*size));
         let fills = |size: &usize| 3 * size >= 2 * at_once;

@@ -207,7 +207,10 @@ impl<'a> C<'a> {
     /// Whether functions spell an operation in activations, too.
     fn is_of_registers(operation: LaneOp) -> bool {
         use LaneOp as O;
-        matches!(operation, O::MulAdd | O::Max | O::Min | O::MaxMagnitude | O::SelectLess | O::FromSigned | O::Flush)
+        matches!(
+            operation,
+            O::MulAdd | O::Div | O::Max | O::Min | O::MaxMagnitude | O::SelectLess | O::FromSigned | O::Flush
+        )
     }
 
     pub(super) fn ty(&mut self, ty: Type) -> String {
@@ -386,7 +389,7 @@ impl Dialect for C<'_> {
         // of 64 units, 0.73 for two GRUs)
         let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
         let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
-        let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll;
+        let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
         let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
         let head = format!("{linkage} {}void {prefix}_{name}_{}(", self.attribute(), isa.name);
         self.kernel = name.to_owned();
@@ -420,7 +423,9 @@ impl Dialect for C<'_> {
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
         let (prefix, attribute) = (self.prefix, self.attribute());
         // what is called for several values is copied to where it is called for one
-        let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
+        let is_called = self.isa.calls
+            && !self.is_named(lanes)
+            && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
         let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), self.full(name, lanes));
         self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
@@ -628,6 +633,9 @@ impl Dialect for C<'_> {
     }
 
     fn loads(&self, from: &Block, ty: Type) -> Together {
+        if self.shares {
+            return Together::ALONE;
+        }
         let element = vectors::loaded(from.element, ty.scalar);
         let registers = match self.isa.c_loads.iter().find(|loads| loads.element == element) {
             Some(CLoads { count: Some(only), .. }) => *only,

@@ -69,7 +69,9 @@ impl<'f> Texts<'f> {
         used: &'f RefCell<BTreeSet<VectorFunction>>,
     ) -> Self {
         let mut dialect = dialect(file, &spelled, used);
-        dialect.shares = shares && spelled.isa.lanes > 1;
+        dialect.shares = shares;
+        dialect.outlines &= !dialect.shares;
+        dialect.rows |= dialect.shares && !file.options.arch.c_rows.is_empty();
         // bodies that round products then have the same text
         let body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),

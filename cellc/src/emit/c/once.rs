@@ -253,7 +253,8 @@ impl Once {
     /// The functions of an instruction set: those of its own, and what includes the file for those
     /// that are shared.
     pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
-        let is_own = |piece: &&Piece| piece.lanes < 2 || !self.functions.iter().any(|(name, _)| *name == piece.name);
+        let shared = if self.isas.contains(&isa) { &self.functions[..] } else { &[] };
+        let is_own = |piece: &&Piece| piece.lanes < 2 || !shared.iter().any(|(name, _)| *name == piece.name);
         let mut out = self.own(isa, own.iter().filter(is_own));
         let text: String = self.functions.iter().map(|(_, text)| text.as_str()).collect();
         if !text.is_empty() {
@@ -273,7 +274,8 @@ impl Once {
         {
             self.include(&mut out, isa, KERNELS, self.of_kernels.used(&self.prefix, &text, isa, at));
         }
-        let is_own = |piece: &&Piece| !self.kernels.iter().any(|(name, _)| *name == piece.name);
+        let shared = if self.isas.contains(&isa) { &self.kernels[..] } else { &[] };
+        let is_own = |piece: &&Piece| !shared.iter().any(|(name, _)| *name == piece.name);
         out + &self.own(isa, own.iter().filter(is_own))
     }
 

@@ -48,7 +48,8 @@ impl C<'_> {
     }
 
     pub(super) fn joined_load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
-        let is_constant = from.bytes && from.element == Element::F32 && self.loads_constants(lanes);
+        let is_own = from.bytes && from.element == Element::F32 && !self.shares;
+        let is_constant = is_own && self.loads_constants(lanes);
         let name = self.joined(
             loading(from.element, is_constant),
             lanes,

@@ -4,7 +4,7 @@ use super::{PanelWeights, Rows, SumVector, Vectors, Words, added, first_row, suf
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles, Var};
 use crate::lower::builder::{load, op};
 use crate::options::WeightFormat;
-use crate::plan::{Panels, Phase, Unrolled};
+use crate::plan::{Panels, Phase, Unrolled, Values};
 
 /// The accumulators of some neighbouring columns of a sum.
 #[derive(Clone)]
@@ -130,7 +130,12 @@ impl Rows<'_, '_, '_> {
 
     /// True if one lane has an instruction that loads several words.
     fn loads_several(&self) -> bool {
-        self.isa().lanes == 1 && self.isa().loads > 1
+        self.isa().lanes == 1 && self.isa().loads > 1 && !self.has_one_text()
+    }
+
+    /// Whether the text of a loop over rows is that of other instruction sets.
+    fn has_one_text(&self) -> bool {
+        self.builder.lowering.plan.values.of_product(self.product()) == Values::OneText
     }
 
     /// The operation of the instruction set that multiplies a vector of weights by one lane of a
@@ -247,10 +252,7 @@ impl Rows<'_, '_, '_> {
             rows *= if sum.operations.len() == 1 { 2 } else { 1 };
             rows = if sum.count == rows { rows / 2 / sum.operations.len() } else { rows };
         }
-        // rows that fill no two iterations would stand one by one: too much code for a body that
-        // few machines run
-        let is_spare = self.isa().lanes == 1 && self.builder.lowering.plan.isas[0].0.lanes > 1;
-        if is_spare && sum.words.is_none() && self.plan.unrolled == Unrolled::InTurns && sum.count / rows == 1 {
+        if self.has_one_text() && self.plan.unrolled == Unrolled::InTurns {
             rows = chains.next_multiple_of(self.product().abreast);
         }
         rows
@@ -352,7 +354,7 @@ impl Rows<'_, '_, '_> {
                 op(LaneOp::ToBits, vec![self.builder.let_(to, "w", lanes, bytes.remove(0))])
             }
             // integers of weights are loaded by the operation that multiplies them
-            (weight, 1) if self.isa().loads == 1 || integers && !sum.in_pairs && sum.by_lane.is_none() => weight,
+            (weight, 1) if self.isa().loads == 1 || self.has_one_text() || integers && !sum.in_pairs && sum.by_lane.is_none() => weight,
             (weight, _) if integers => self.builder.let_bits(to, "w", lanes, weight),
             (weight, _) => self.builder.let_(to, "w", lanes, weight),
         }

@@ -332,8 +332,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// Whether passes of equal size are a loop over the columns of a panel on every instruction
     /// set.
     fn walks_columns(&self) -> bool {
-        let values = self.builder.lowering.plan.values.of_product(self.product());
-        self.lanes() > 1 && values == Values::Passes
+        match self.builder.lowering.plan.values.of_product(self.product()) {
+            Values::Registers | Values::Joined => false,
+            Values::Passes => self.lanes() > 1,
+            Values::OneText => true,
+        }
     }
 
     /// How this instruction set covers the columns of the `index`-th group of panels.
