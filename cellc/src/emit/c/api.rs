@@ -142,6 +142,10 @@ impl CFile<'_> {
             ("COPIES", copies),
             ("IS_SMALL", is_small("values[i]", self.extensions())),
             ("PROCESSORS;\n", self.processors_asked()),
+            (
+                "QUOTED_ISAS",
+                self.isas.iter().map(|(isa, _)| format!("\"{}\"", isa.name)).collect::<Vec<_>>().join(", "),
+            ),
         ];
         words.extend(self.names_and_sizes());
         words
@@ -183,9 +187,9 @@ impl CFile<'_> {
             ("available", available),
             ("asked", asked),
             when("instead", instead),
-            ("baselines when instead", if instead { baselines.clone() } else { Vec::new() }),
-            ("baselines when chosen", if self.interface.has_isas() { baselines } else { Vec::new() }),
+            ("baselines when instead", if instead { baselines } else { Vec::new() }),
         ];
+        lists.extend(self.chosen_baselines());
         lists.push((
             "model's file",
             self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect(),
@@ -193,6 +197,39 @@ impl CFile<'_> {
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
         lists
+    }
+
+    /// The bodies of what every machine has, each under the conditions of the instruction sets that
+    /// run in it, and whether there are conditions.
+    fn chosen_baselines(&self) -> [List; 2] {
+        let fallback = self.isas[0].0;
+        let mut chosen: Vec<(&'static Isa, Vec<&str>)> = Vec::new();
+        for (isa, condition) in self.instead() {
+            match chosen.last_mut().filter(|(last, _)| self.named(last) == self.named(isa)) {
+                Some((_, conditions)) => conditions.push(condition.c),
+                None => chosen.push((isa, vec![condition.c])),
+            }
+        }
+        chosen.pop_if(|(last, _)| self.named(last) == self.named(fallback));
+        let mut words: Vec<_> = chosen
+            .iter()
+            .enumerate()
+            .map(|(at, (isa, conditions))| {
+                let word = if at == 0 { "#if" } else { "#elif" };
+                let any = match &conditions[..] {
+                    [one] => (*one).to_owned(),
+                    several => format!("({})", several.join(") \\\n    || (")),
+                };
+                [self.isa(isa), vec![("CONDITION\n", format!("{word} {any}\n"))]].concat()
+            })
+            .collect();
+        let has_conditions = !words.is_empty();
+        let otherwise = if has_conditions { "#else\n" } else { "" };
+        words.push([self.isa(fallback), vec![("CONDITION\n", otherwise.to_owned())]].concat());
+        if !self.interface.has_isas() {
+            words.clear();
+        }
+        [("baselines when chosen", words), when("chosen by conditions", has_conditions)]
     }
 
     /// What aligns the first member of a struct.

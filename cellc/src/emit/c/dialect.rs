@@ -177,10 +177,15 @@ impl<'a> C<'a> {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
-    /// The attribute of a function, followed by a space. A text that is shared has a macro in its
-    /// place.
-    pub(super) fn attribute(&self) -> String {
-        if self.shares { once::target(self.prefix) + " " } else { spaced(self.prefix, self.isa) }
+    /// The linkage of a function and its attribute, followed by a space. A text that is shared has
+    /// a macro in their place.
+    fn linked(&self, linkage: &str) -> String {
+        if self.shares { once::target(self.prefix) + " " } else { format!("{linkage} {}", self.attribute()) }
+    }
+
+    /// The attribute of a function, followed by a space.
+    fn attribute(&self) -> String {
+        spaced(self.prefix, self.isa)
     }
 
     /// Ends a kernel or a function.
@@ -196,7 +201,12 @@ impl<'a> C<'a> {
 
     /// Whether a value has a type of the body's own, on which functions are operations.
     pub(super) fn is_named(&self, lanes: usize) -> bool {
-        self.is_joined(lanes) || self.shares && lanes > 1
+        self.is_joined(lanes) || self.shares && (lanes > 1 || self.is_in_function())
+    }
+
+    /// Whether kernels call an activation of so many lanes.
+    pub(super) fn has_activations_of(&self, lanes: usize) -> bool {
+        self.needs.called.iter().any(|(_, of)| *of == lanes)
     }
 
     /// Whether an activation is being written.
@@ -209,7 +219,16 @@ impl<'a> C<'a> {
         use LaneOp as O;
         matches!(
             operation,
-            O::MulAdd | O::Div | O::Max | O::Min | O::MaxMagnitude | O::SelectLess | O::FromSigned | O::Flush
+            O::MulAdd
+                | O::Div
+                | O::Max
+                | O::Min
+                | O::MaxMagnitude
+                | O::SelectLess
+                | O::FromSigned
+                | O::Flush
+                | O::ToBits
+                | O::FromBits
         )
     }
 
@@ -330,7 +349,7 @@ impl<'a> C<'a> {
 
     /// A value that has all its lanes: constants are written as scalars where C widens them itself.
     pub(super) fn value(&mut self, text: Text, ty: Type) -> Text {
-        if ty.lanes == 1 || text.kind != TextKind::Number {
+        if ty.lanes == 1 && !self.is_named(1) || text.kind != TextKind::Number {
             return text;
         }
         let is_of_function = self.is_in_function() && ty.scalar == Scalar::U32;
@@ -391,7 +410,7 @@ impl Dialect for C<'_> {
         let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
         let linkage = if is_called { format!("{}_CALLED", prefix.to_ascii_uppercase()) } else { "static".to_owned() };
-        let head = format!("{linkage} {}void {prefix}_{name}_{}(", self.attribute(), isa.name);
+        let head = format!("{}void {prefix}_{name}_{}(", self.linked(&linkage), isa.name);
         self.kernel = name.to_owned();
         self.out.push_str(&format!("{head}{}) {{\n", params.join(", ")));
         self.of_one = Default::default();
@@ -421,14 +440,11 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
-        let (prefix, attribute) = (self.prefix, self.attribute());
         // what is called for several values is copied to where it is called for one
-        let is_called = self.isa.calls
-            && !self.is_named(lanes)
-            && !self.needs.called_each.contains(&(name.to_string(), lanes));
+        let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
-        let (inline, full) = (format!("{}_{kind}", prefix.to_ascii_uppercase()), self.full(name, lanes));
-        self.out.push_str(&format!("{inline} {attribute}{ty} {full}({}) {{\n", params.join(", ")));
+        let head = self.linked(&format!("{}_{kind}", self.prefix.to_ascii_uppercase()));
+        self.out.push_str(&format!("{head}{ty} {}({}) {{\n", self.full(name, lanes), params.join(", ")));
         self.params = names.to_vec();
     }
 
@@ -686,7 +702,7 @@ impl Dialect for C<'_> {
     }
 
     fn calls_each(&self) -> bool {
-        self.isa.calls_each
+        self.isa.calls_each && !self.shares
     }
 
     fn declare_calls(&mut self, names: &[&str], between: &str, function: &str, args: Vec<Text>) {

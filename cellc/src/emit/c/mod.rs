@@ -250,9 +250,33 @@ fn guarded(out: &mut String, condition: Option<&str>, text: &str) {
     match condition {
         None => out.push_str(text),
         Some(condition) => {
-            let _ = write!(out, "#if {condition}\n{text}#endif\n");
+            let begin = format!("#if {condition}\n");
+            match reopened(out, &begin) {
+                Some(inside) => out.replace_range(inside.., "\n"),
+                None => out.push_str(&begin),
+            }
+            out.push_str(text);
+            out.push_str("#endif\n");
         }
     }
+}
+
+/// Where a text that ends with what stands under a condition continues it: in front of the last
+/// line, if the condition begins with `begin`.
+fn reopened(out: &str, begin: &str) -> Option<usize> {
+    let inside = out.strip_suffix("#endif\n\n").or_else(|| out.strip_suffix("#endif\n"))?;
+    let at = inside.rfind(&format!("\n{begin}"))? + 1 + begin.len();
+    let open = |line: &str| usize::from(line.starts_with("#if"));
+    let close = |line: &str| usize::from(line.starts_with("#endif"));
+    let mut depth = 0;
+    for line in inside[at..].lines() {
+        if depth == 0 && line.starts_with("#el") {
+            return None;
+        }
+        depth += open(line);
+        depth = depth.checked_sub(close(line))?;
+    }
+    (depth == 0).then_some(inside.len())
 }
 
 /// A block comment of lines that may hold anything.
@@ -307,7 +331,23 @@ fn is_includable(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{block_comment, is_includable};
+    use super::{block_comment, guarded, is_includable};
+
+    #[test]
+    fn neighbours_under_one_condition_stand_under_it_together() {
+        let mut out = "a\n".to_owned();
+        guarded(&mut out, Some("X"), "#ifdef Z\nb\n#endif\n");
+        out.push('\n');
+        guarded(&mut out, Some("X"), "c\n");
+        guarded(&mut out, Some("Y"), "d\n");
+        assert_eq!(out, "a\n#if X\n#ifdef Z\nb\n#endif\n\nc\n#endif\n#if Y\nd\n#endif\n");
+        // what stands under another condition, or under its opposite, is not continued
+        for before in ["#if X\nb\n#else\nc\n#endif\n", "#if X\nb\n#endif\nc\n", "#if X\nb\n#endif\n#if Y\n#endif\n"] {
+            let mut out = format!("a\n{before}");
+            guarded(&mut out, Some("X"), "d\n");
+            assert_eq!(out, format!("a\n{before}#if X\nd\n#endif\n"));
+        }
+    }
 
     #[test]
     fn no_line_ends_a_comment_or_begins_another() {

@@ -24,7 +24,7 @@ pub(super) struct Piece {
     pub(super) text: String,
 }
 
-/// The macro for the attribute of a shared function.
+/// The macro for the linkage and the attribute of a shared function.
 pub(super) fn target(prefix: &str) -> String {
     format!("{}_TARGET", prefix.to_ascii_uppercase())
 }
@@ -103,6 +103,11 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
     }
 }
 
+/// Whether two texts differ in nothing but types and counts.
+fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_alike(b))
+}
+
 /// How macros for types and counts are called, and their values: of each in the order of the
 /// instances.
 #[derive(Default)]
@@ -123,9 +128,7 @@ impl Parameters {
     /// The text for all instances whose tokens these are, if they are alike.
     fn unified(&mut self, upper: &str, instances: &[Vec<Token<'_>>]) -> Option<String> {
         let (first, others) = instances.split_first()?;
-        let is_alike =
-            |other: &Vec<Token<'_>>| other.len() == first.len() && first.iter().zip(other).all(|(a, b)| a.is_alike(b));
-        if !others.iter().all(is_alike) {
+        if !others.iter().all(|other| are_alike(first, other)) {
             return None;
         }
         // lanes first: a count that is as many is the same parameter
@@ -139,12 +142,13 @@ impl Parameters {
         for (at, token) in first.iter().enumerate() {
             let all = numbers(at);
             let is_same = all.windows(2).all(|two| two[0] == two[1]);
+            let mut ty = |all| position(all, &mut self.lanes);
             let _ = match token {
                 Token::Text(word) => write!(text, "{word}"),
                 Token::Kernel(name) => write!(text, "{upper}_NAME({name})"),
-                Token::Numbers(_) => write!(text, "{upper}_F{}", position(all, &mut self.lanes)),
-                Token::Bits(_) => write!(text, "{upper}_U{}", position(all, &mut self.lanes)),
-                Token::Function(name, _) => write!(text, "{upper}_V{}({name})", position(all, &mut self.lanes)),
+                Token::Numbers(_) => write!(text, "{upper}_F{}", ty(all)),
+                Token::Bits(_) => write!(text, "{upper}_U{}", ty(all)),
+                Token::Function(name, _) => write!(text, "{upper}_V{}({name})", ty(all)),
                 Token::Count(count) if is_same => write!(text, "{count}"),
                 Token::Count(_) => match self.lanes.iter().position(|lanes| *lanes == all) {
                     Some(at) => write!(text, "{upper}_LANES{at}"),
@@ -160,23 +164,90 @@ impl Parameters {
         self.lanes.len() == 1 && self.counts.is_empty()
     }
 
-    /// The macros that a text uses: names and, for an instance, definitions.
-    fn used(&self, prefix: &str, text: &str, isa: &Isa, instance: usize) -> Vec<(String, String)> {
-        let upper = prefix.to_ascii_uppercase();
+    /// The macros that differ from instance to instance and that a text uses, directly or by the
+    /// names of types: names, and for each instance its number.
+    fn differing(&self, upper: &str, text: &str) -> Vec<(String, &[usize])> {
+        let words = words(text);
+        let is_used = |names: &[String]| names.iter().any(|name| words.contains(name.as_str()));
+        let differs = |numbers: &[usize]| numbers.windows(2).any(|two| two[0] != two[1]);
+        let lanes = self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
+            let of = |kind: &str| format!("{upper}_{kind}{at}");
+            (of("LANES"), is_used(&["LANES", "F", "U", "V"].map(of)), &lanes[..])
+        });
+        let counts = self.counts.iter().enumerate().map(|(at, counts)| {
+            let name = format!("{upper}_COUNT{at}");
+            let is_used = is_used(std::slice::from_ref(&name));
+            (name, is_used, &counts[..])
+        });
+        lanes.chain(counts).filter(|(_, is_used, _)| *is_used).map(|(name, _, numbers)| (name, numbers)).collect()
+    }
+
+    /// Definitions of the types, of their bits and of functions on them that a text uses: macros
+    /// with their values, pasted together of the lanes and the instruction set.
+    fn types(&self, prefix: &str, text: &str) -> Vec<(String, String)> {
+        let (upper, words) = (prefix.to_ascii_uppercase(), words(text));
         let mut all = Vec::new();
-        for (at, lanes) in self.lanes.iter().enumerate() {
-            let ty = format!("f32x{}_{}", lanes[instance], isa.name);
-            all.push((format!("{upper}_F{at}"), format!("{prefix}_{ty}")));
-            all.push((format!("{upper}_U{at}"), format!("{prefix}_{ty}_bits")));
-            all.push((format!("{upper}_V{at}(name)"), format!("{prefix}_##name##_{ty}")));
-            all.push((format!("{upper}_LANES{at}"), lanes[instance].to_string()));
+        for (number, lanes) in self.lanes.iter().enumerate() {
+            let is_same = lanes.windows(2).all(|two| two[0] == two[1]);
+            let lanes = if is_same { lanes[0].to_string() } else { format!("{upper}_LANES{number}") };
+            for (name, parameter, begin, end) in [
+                ("F", "", format!("{prefix}_f32x"), ""),
+                ("U", "", format!("{prefix}_f32x"), "_bits"),
+                ("V", "(name)", format!("{prefix}_##name##_f32x"), ""),
+            ] {
+                let name = format!("{upper}_{name}{number}");
+                if words.contains(name.as_str()) {
+                    let value = format!("{upper}_PASTED({begin}, {lanes}, {upper}_ISA, {end})");
+                    all.push((name + parameter, value));
+                }
+            }
         }
-        let counts = self.counts.iter().enumerate();
-        all.extend(counts.map(|(at, counts)| (format!("{upper}_COUNT{at}"), counts[instance].to_string())));
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let words: BTreeSet<_> = text.split(|c| !is_part(c)).collect();
-        all.retain(|(name, _)| words.contains(name.split('(').next().unwrap_or(name)));
         all
+    }
+}
+
+/// The words of a text.
+fn words(text: &str) -> BTreeSet<&str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect()
+}
+
+/// Texts that the file includes for several instances: types for activations, instruction sets for
+/// kernels.
+#[derive(Default)]
+struct Part {
+    isas: Vec<&'static Isa>,
+    /// Of each instance, for activations.
+    lanes: Vec<usize>,
+    parameters: Parameters,
+    /// Names and texts.
+    texts: Vec<(String, String)>,
+}
+
+impl Part {
+    /// The texts, one behind the other.
+    fn text(&self) -> String {
+        self.texts.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.texts.iter().any(|(other, _)| other == name)
+    }
+
+    /// What the file includes: the texts between the definitions of names and the end of all
+    /// macros.
+    fn section(&self, prefix: &str) -> String {
+        let (upper, text) = (prefix.to_ascii_uppercase(), self.text());
+        let mut names = self.parameters.types(prefix, &text);
+        let kernel = format!("{upper}_NAME(name)");
+        if words(&text).contains(format!("{upper}_NAME").as_str()) {
+            names.push((kernel, format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )")));
+        }
+        let defined: String = names.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+        let given = ["PART", "TARGET", "ISA"].map(|name| format!("{upper}_{name}")).into_iter();
+        let given = given.chain(self.parameters.differing(&upper, &text).into_iter().map(|(name, _)| name));
+        let own = names.iter().map(|(name, _)| name.split('(').next().unwrap_or(name).to_owned());
+        let ended: String = given.chain(own).map(|name| format!("#undef {name}\n")).collect();
+        format!("{defined}{text}\n{ended}")
     }
 }
 
@@ -184,62 +255,72 @@ impl Parameters {
 #[derive(Default)]
 pub(super) struct Once {
     prefix: String,
-    isas: Vec<&'static Isa>,
-    /// The types on which activations are written: instruction sets and lanes.
-    types: Vec<(&'static Isa, usize)>,
-    of_functions: Parameters,
-    /// Names and texts.
-    functions: Vec<(String, String)>,
-    of_kernels: Parameters,
-    kernels: Vec<(String, String)>,
+    activations: Part,
+    /// Kernels, by the instruction sets that share them.
+    kernels: Vec<Part>,
 }
 
 impl Once {
     /// What these bodies share.
     pub(super) fn of<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
         let bodies: Vec<_> = bodies.collect();
-        let upper = prefix.to_ascii_uppercase();
         let mut once = Self { prefix: prefix.to_owned(), ..Self::default() };
-        once.isas = bodies.iter().map(|body| body.isa).collect();
-        if bodies.len() < 2 {
-            return once;
-        }
-        for kernel in bodies[0].kernels {
-            let same = bodies.iter().map(|body| {
-                let named = body.kernels.iter().find(|other| other.name == kernel.name)?;
-                Some(tokens(&named.text, prefix, body.isa.name))
-            });
-            let unified = same.collect::<Option<Vec<_>>>().and_then(|same| once.of_kernels.unified(&upper, &same));
-            once.kernels.extend(unified.map(|text| (kernel.name.clone(), text)));
-        }
-        let functions = || bodies.iter().flat_map(|body| body.functions.iter().map(|one| (body.isa, one)));
-        for (isa, function) in functions().filter(|(_, function)| function.lanes > 1) {
-            let ty = (isa, function.lanes);
-            if !once.types.contains(&ty) {
-                once.types.push(ty);
-            }
-        }
-        let mut names: Vec<&String> = Vec::new();
-        for (_, function) in functions() {
-            if !names.contains(&&function.name) {
-                names.push(&function.name);
-            }
-        }
-        for name in names {
-            let same = functions().filter(|(_, one)| one.name == *name && one.lanes > 1);
-            let same: Vec<_> = same.map(|(isa, one)| tokens(&one.text, prefix, isa.name)).collect();
-            let mut parameters = Parameters::default();
-            // types on which nothing calls it have it nevertheless
-            let unified = parameters.unified(&upper, &same).filter(|_| same.len() > 1 && parameters.is_type());
-            once.functions.extend(unified.map(|text| (name.clone(), text)));
-        }
-        if !once.types.is_empty() {
-            once.of_functions.lanes.push(once.types.iter().map(|(_, lanes)| *lanes).collect());
-        }
-        for (_, text) in once.kernels.iter_mut().chain(&mut once.functions) {
-            *text = said(text, &upper);
+        if bodies.len() > 1 {
+            once.share_kernels(&bodies);
+            once.share_activations(&bodies);
         }
         once
+    }
+
+    /// Finds, for each kernel, the bodies in which its texts are alike.
+    fn share_kernels(&mut self, bodies: &[Pieces<'_>]) {
+        let upper = self.upper();
+        for name in named(bodies.iter().flat_map(|body| body.kernels)) {
+            let mut groups: Vec<(Vec<&'static Isa>, Vec<Vec<Token<'_>>>)> = Vec::new();
+            for body in bodies {
+                let Some(kernel) = body.kernels.iter().find(|kernel| kernel.name == name) else { continue };
+                let tokens = tokens(&kernel.text, &self.prefix, body.isa.name);
+                match groups.iter_mut().find(|(_, texts)| are_alike(&texts[0], &tokens)) {
+                    Some((isas, texts)) => {
+                        isas.push(body.isa);
+                        texts.push(tokens);
+                    }
+                    None => groups.push((vec![body.isa], vec![tokens])),
+                }
+            }
+            for (isas, texts) in groups.into_iter().filter(|(isas, _)| isas.len() > 1) {
+                let at = self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
+                    self.kernels.push(Part { isas, ..Part::default() });
+                    self.kernels.len() - 1
+                });
+                let part = &mut self.kernels[at];
+                let text = part.parameters.unified(&upper, &texts).map(|text| said(&text, &upper));
+                part.texts.extend(text.map(|text| (name.to_owned(), text)));
+            }
+        }
+    }
+
+    /// Finds the activations whose texts differ in the type alone. Types on which no kernel calls
+    /// one have it nevertheless.
+    fn share_activations(&mut self, bodies: &[Pieces<'_>]) {
+        let upper = self.upper();
+        let functions = || bodies.iter().flat_map(|body| body.functions.iter().map(|one| (body.isa, one)));
+        for name in named(functions().map(|(_, one)| one)) {
+            let same = functions().filter(|(_, one)| one.name == name);
+            let same: Vec<_> = same.map(|(isa, one)| tokens(&one.text, &self.prefix, isa.name)).collect();
+            let mut parameters = Parameters::default();
+            let text = parameters.unified(&upper, &same).filter(|_| same.len() > 1 && parameters.is_type());
+            let text = text.map(|text| said(&text, &upper));
+            self.activations.texts.extend(text.map(|text| (name.to_owned(), text)));
+        }
+        let mut types: Vec<(&'static Isa, usize)> = Vec::new();
+        for (isa, one) in functions() {
+            if !types.contains(&(isa, one.lanes)) {
+                types.push((isa, one.lanes));
+            }
+        }
+        (self.activations.isas, self.activations.lanes) = types.into_iter().unzip();
+        self.activations.parameters.lanes.push(self.activations.lanes.clone());
     }
 
     fn upper(&self) -> String {
@@ -247,63 +328,64 @@ impl Once {
     }
 
     fn is_empty(&self) -> bool {
-        self.kernels.is_empty() && self.functions.is_empty()
+        self.activations.texts.is_empty() && self.kernels.is_empty()
     }
 
     /// The functions of an instruction set: those of its own, and what includes the file for those
     /// that are shared.
     pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
-        let shared = if self.isas.contains(&isa) { &self.functions[..] } else { &[] };
-        let is_own = |piece: &&Piece| piece.lanes < 2 || !shared.iter().any(|(name, _)| *name == piece.name);
-        let mut out = self.own(isa, own.iter().filter(is_own));
-        let text: String = self.functions.iter().map(|(_, text)| text.as_str()).collect();
-        if !text.is_empty() {
-            for (at, _) in self.types.iter().enumerate().filter(|(_, (of, _))| *of == isa) {
-                self.include(&mut out, isa, ACTIVATIONS, self.of_functions.used(&self.prefix, &text, isa, at));
-            }
+        let shares = self.activations.isas.contains(&isa);
+        let mut out = self.own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));
+        if shares && !self.activations.texts.is_empty() {
+            self.include(&mut out, isa, ACTIVATIONS, &self.activations);
         }
         out
     }
 
     /// The kernels of an instruction set.
     pub(super) fn kernels(&self, isa: &'static Isa, own: &[Piece]) -> String {
-        let text: String = self.kernels.iter().map(|(_, text)| text.as_str()).collect();
         let mut out = String::new();
-        if let Some(at) = self.isas.iter().position(|of| *of == isa)
-            && !text.is_empty()
-        {
-            self.include(&mut out, isa, KERNELS, self.of_kernels.used(&self.prefix, &text, isa, at));
+        let parts = || self.kernels.iter().enumerate().filter(|(_, part)| part.isas.contains(&isa));
+        for (at, part) in parts() {
+            self.include(&mut out, isa, KERNELS + at, part);
         }
-        let shared = if self.isas.contains(&isa) { &self.kernels[..] } else { &[] };
-        let is_own = |piece: &&Piece| !shared.iter().any(|(name, _)| *name == piece.name);
-        out + &self.own(isa, own.iter().filter(is_own))
+        out + &self.own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
+    }
+
+    /// The linkage and the attribute of a function on so many lanes, or of a kernel: 0 lanes.
+    fn linked(&self, isa: &Isa, lanes: usize) -> String {
+        let linkage = match lanes {
+            0 => "static".to_owned(),
+            1 if isa.calls => self.upper() + "_CALLED",
+            _ => self.upper() + "_INLINE",
+        };
+        format!("{linkage} {}", attribute(&self.prefix, isa)).trim_end().to_owned()
     }
 
     /// Texts of one instruction set.
     fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Piece>) -> String {
-        let upper = self.upper();
-        let target = target(&self.prefix);
-        let own = match &*attribute(&self.prefix, isa) {
-            "" => String::new(),
-            attribute => format!("{attribute} "),
-        };
-        pieces.map(|piece| said(&piece.text.replace(&format!("{target} "), &own), &upper)).collect()
+        let (upper, target) = (self.upper(), target(&self.prefix));
+        pieces.map(|piece| said(&piece.text.replace(&target, &self.linked(isa, piece.lanes)), &upper)).collect()
     }
 
-    /// Includes a part of the file for an instruction set.
-    fn include(&self, out: &mut String, isa: &Isa, part: usize, macros: Vec<(String, String)>) {
+    /// Includes a part of the file for all its instances of an instruction set.
+    fn include(&self, out: &mut String, isa: &'static Isa, number: usize, part: &Part) {
         let upper = self.upper();
-        let first = [
-            (format!("{upper}_PART"), part.to_string()),
-            (target(&self.prefix), attribute(&self.prefix, isa)),
-            (format!("{upper}_NAME(name)"), format!("{}_##name##_{}", self.prefix, isa.name)),
-        ];
-        out.push('\n');
-        let has_names = part == KERNELS;
-        for (name, value) in first.into_iter().take(2 + usize::from(has_names)).chain(macros) {
-            let _ = writeln!(out, "{}", format!("#define {name} {value}").trim_end());
+        let differing = part.parameters.differing(&upper, &part.text());
+        for (at, _) in part.isas.iter().enumerate().filter(|(_, of)| **of == isa) {
+            let lanes = part.lanes.get(at).copied().unwrap_or(0);
+            let first = [
+                (format!("{upper}_PART"), number.to_string()),
+                (target(&self.prefix), self.linked(isa, lanes)),
+                (format!("{upper}_ISA"), isa.name.to_owned()),
+            ];
+            let numbers = differing.iter().map(|(name, numbers)| (name.clone(), numbers[at].to_string()));
+            out.push('\n');
+            for (name, value) in first.into_iter().chain(numbers) {
+                let _ = writeln!(out, "#define {name} {value}");
+            }
+            let _ = writeln!(out, "#include {upper}_FILE");
         }
-        let _ = writeln!(out, "#include {upper}_FILE");
     }
 
     /// What ends the file.
@@ -317,22 +399,19 @@ impl Once {
             return String::new();
         }
         let upper = self.upper();
-        let part = |texts: &[(String, String)], of: &Parameters, common: &[&str]| {
-            let text: String = texts.iter().map(|(_, text)| text.as_str()).collect();
-            let used = of.used(&self.prefix, &text, self.isas[0], 0).into_iter();
-            let used = used.map(|(name, _)| name.split('(').next().unwrap_or(&name).to_owned());
-            let common = common.iter().map(|name| format!("{upper}_{name}"));
-            let ended: String = common.chain(used).map(|name| format!("#undef {name}\n")).collect();
-            format!("{text}\n{ended}")
-        };
-        let functions = part(&self.functions, &self.of_functions, &["PART", "TARGET"]);
-        let kernels = part(&self.kernels, &self.of_kernels, &["PART", "TARGET", "NAME"]);
+        let numbered = self.kernels.iter().enumerate().map(|(at, part)| (KERNELS + at, part));
+        let parts = [(ACTIVATIONS, &self.activations)].into_iter().filter(|(_, part)| !part.texts.is_empty());
+        let sections = parts.chain(numbered).enumerate().map(|(at, (number, part))| {
+            let word = if at == 0 { "if" } else { "elif" };
+            format!("#{word} defined({upper}_PART) && {upper}_PART == {number}\n{}", part.section(&self.prefix))
+        });
+        let sections: String = sections.collect();
         format!(
-            "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the kernels.\n \
-             * Both stand here once. In front of each #include {upper}_FILE these macros are defined:\n \
+            "\n/* This file includes itself for each instruction set: the activations once for each type of vectors, and then the\n \
+             * kernels. Each part stands here once. Its macros:\n \
              *   F0, F1, ..: types of values;  U0, U1, ..: types of their bits;  V0(f), V1(f), ..: the function f on such values;\n \
-             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  TARGET: the attribute of all functions. */\n\
-             #if defined({upper}_PART) && {upper}_PART == {ACTIVATIONS}\n{functions}#elif defined({upper}_PART)\n{kernels}#else /* the file proper */\n"
+             *   LANES0, ..: numbers in a value;  COUNT0, ..: other counts;  NAME: kernels;  TARGET: linkage and attribute. */\n\
+             {sections}#else /* the file proper */\n"
         )
     }
 
@@ -341,15 +420,29 @@ impl Once {
         if self.is_empty() {
             return String::new();
         }
-        let macro_name = format!("{}_FILE", self.upper());
+        let upper = self.upper();
+        let macro_name = format!("{upper}_FILE");
         format!(
             "\n/* This file, which includes itself. */\n#ifndef {macro_name}\n#define {macro_name} \"{stem}.c\"\n#ifdef __has_include\n#if !__has_include(\"{stem}.c\")\n\
-             #undef {macro_name}\n#define {macro_name} __FILE__\n#endif\n#endif\n#endif\n"
+             #undef {macro_name}\n#define {macro_name} __FILE__\n#endif\n#endif\n#endif\n\
+             #define {upper}_PASTE(begin, lanes, isa, end) begin##lanes##_##isa##end\n\
+             #define {upper}_PASTED(begin, lanes, isa, end) {upper}_PASTE(begin, lanes, isa, end)\n"
         )
     }
 }
 
-/// The parts of the file that it includes.
+/// The names of pieces, each once.
+fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for piece in pieces {
+        if !names.contains(&&*piece.name) {
+            names.push(&*piece.name);
+        }
+    }
+    names
+}
+
+/// The numbers of the parts that the file includes: activations, and the first part of kernels.
 const ACTIVATIONS: usize = 1;
 const KERNELS: usize = 2;
 

@@ -236,7 +236,7 @@ impl C<'_> {
             let _ =
                 writeln!(out, "{}", flowing(&format!("{upper}_OPERATIONS"), &[&head[..], &values].concat(), "", ""));
             let values: Vec<_> = file.only_of_registers().filter_map(|(_, one)| self.of_register(one, lanes)).collect();
-            if lanes > 1 && !values.is_empty() {
+            if (lanes > 1 || self.has_activations_of(lanes)) && !values.is_empty() {
                 let values = [&head[..], &values].concat();
                 let _ = writeln!(out, "{}", flowing(&format!("{upper}_OF_REGISTERS"), &values, "", ""));
             }

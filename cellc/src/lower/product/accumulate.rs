@@ -4,7 +4,7 @@ use super::{PanelWeights, Rows, SumVector, Vectors, Words, added, first_row, suf
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles, Var};
 use crate::lower::builder::{load, op};
 use crate::options::WeightFormat;
-use crate::plan::{Panels, Phase, Unrolled, Values};
+use crate::plan::{Panels, Phase, Values};
 
 /// The accumulators of some neighbouring columns of a sum.
 #[derive(Clone)]
@@ -252,9 +252,6 @@ impl Rows<'_, '_, '_> {
             rows *= if sum.operations.len() == 1 { 2 } else { 1 };
             rows = if sum.count == rows { rows / 2 / sum.operations.len() } else { rows };
         }
-        if self.has_one_text() && self.plan.unrolled == Unrolled::InTurns {
-            rows = chains.next_multiple_of(self.product().abreast);
-        }
         rows
     }
 
@@ -354,7 +351,13 @@ impl Rows<'_, '_, '_> {
                 op(LaneOp::ToBits, vec![self.builder.let_(to, "w", lanes, bytes.remove(0))])
             }
             // integers of weights are loaded by the operation that multiplies them
-            (weight, 1) if self.isa().loads == 1 || self.has_one_text() || integers && !sum.in_pairs && sum.by_lane.is_none() => weight,
+            (weight, 1)
+                if self.isa().loads == 1
+                    || self.has_one_text()
+                    || integers && !sum.in_pairs && sum.by_lane.is_none() =>
+            {
+                weight
+            }
             (weight, _) if integers => self.builder.let_bits(to, "w", lanes, weight),
             (weight, _) => self.builder.let_(to, "w", lanes, weight),
         }

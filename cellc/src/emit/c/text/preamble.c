@@ -107,8 +107,9 @@ HEADERS
 #endif
 //.
 //* unrolled
-/* In front of a loop over weights: it is unrolled by so many turns, but not with -Os. In a short loop each load instruction moves on by less
- * than 8 KiB a turn, and the prefetcher of Zen 5 then slows it down: up to 1.4 times as long where weights are in the L2 cache. */
+/* In front of a loop over weights: it is unrolled by so many turns, but not with -Os. In a short loop each load
+ * instruction moves on by less than 8 KiB a turn, and the prefetcher of Zen 5 then slows it down: up to 1.4 times as long
+ * where weights are in the L2 cache. */
 #define UPPER_PRAGMA(text) _Pragma(#text)
 #if defined(__OPTIMIZE_SIZE__)
 #define UPPER_UNROLL(turns)

@@ -39,13 +39,8 @@ PREFIX_isa PREFIX_isa_detect(void) {
 }
 
 const char *PREFIX_isa_name(PREFIX_isa isa) {
-    switch (isa) {
-//* isas
-    case ENUMERATOR:
-        return "ISA";
-//.
-    }
-    return "unknown";
+    static const char *const names[] = {QUOTED_ISAS};
+    return (unsigned)isa < sizeof names / sizeof names[0] ? names[isa] : "unknown";
 }
 //: flush
 
@@ -125,7 +120,7 @@ AFTER
 CONDITION
         PREFIX_run_BODY(ADVANCE_NAMES);
 //.
-//* instead
+//* chosen by conditions
 #endif
 //.
 //* isas to choose
