@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidCell, ValidModel, Variable};
+use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidCell, ValidModel, Variable, lasting};
 
 impl Interface {
     /// The names for `model` under the name that the user or the file system chose; `program` is
@@ -25,7 +25,7 @@ impl Interface {
             .iter()
             .enumerate()
             .map(|(index, ResultValue { names, shape, element, .. })| Field {
-                name: scope.field(&ResultValue::lasting(names), "out", index),
+                name: scope.field(&lasting(names), "out", index),
                 index,
                 shape: shape.clone(),
                 element: element_of(*element),
@@ -126,7 +126,7 @@ fn of_parameters<'a>(
 ) -> (Scope, Vec<String>) {
     let elements = parameters.clone().map(|(_, element)| element_of(element));
     let mut scope = Scope::members(function, pool, steps, elements);
-    let fields = parameters.enumerate().map(|(index, (names, _))| scope.field(names, "in", index)).collect();
+    let fields = parameters.enumerate().map(|(index, (names, _))| scope.field(&lasting(names), "in", index)).collect();
     (scope, fields)
 }
 

@@ -755,12 +755,9 @@ impl CommandLine {
         let model = self.model()?;
         if is_alone
             && let Some(word) = model.path().to_str().filter(|word| !Path::new(word).exists())
-            && let Some(meant) = synonyms::meant(word)
+            && let Some(instead) = synonyms::instead_of(word)
         {
-            let model = if meant == "help" { "" } else { " MODEL" };
-            return Some(format!(
-                "there is no file and no command '{word}': a similar command is cellc {meant}{model}"
-            ));
+            return Some(format!("there is no file and no command '{word}': {instead}"));
         }
         if model.precision == Some(PrecisionArgument::All) && !is_check {
             return Some(format!(

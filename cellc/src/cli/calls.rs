@@ -151,7 +151,7 @@ impl Calls {
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
             problem(folder, format!("cannot be read: {error}"))
-                .help("name the folder that holds r<k>_in<i>.npy or .bin")
+                .help("name a file of one input, .npy or .bin, or the folder that holds r<k>_in<i>.npy or .bin")
         };
         let mut files: BTreeMap<usize, BTreeMap<usize, PathBuf>> = BTreeMap::new();
         let mut by_field = false;

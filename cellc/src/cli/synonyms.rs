@@ -9,6 +9,27 @@ const COMMANDS: [(&str, &[&str]); 5] = [
     ("help", &["usage"]),
 ];
 
+/// Commands of other compilers that compile.
+const COMPILES: [&str; 7] = ["compile", "build", "convert", "generate", "gen", "c", "rust"];
+
+/// True if other compilers call compiling so.
+pub(super) fn compiles(word: &str) -> bool {
+    COMPILES.contains(&word)
+}
+
+/// What to type instead of a word that is no file and no command.
+pub(super) fn instead_of(word: &str) -> Option<String> {
+    if compiles(word) {
+        return Some("a model alone is compiled, cellc MODEL -o FILE.rs or -o FILE.c".to_owned());
+    }
+    if word == "version" {
+        return Some("the version is said by cellc --version".to_owned());
+    }
+    let meant = meant(word)?;
+    let model = if ["help", "man", "completions"].contains(&meant) { "" } else { " MODEL" };
+    Some(format!("a similar command is cellc {meant}{model}"))
+}
+
 /// The command of cellc that a word stands for; `None` if it is one itself or stands for none.
 pub(super) fn meant(word: &str) -> Option<&'static str> {
     let same = COMMANDS.iter().find(|(_, others)| others.contains(&word)).map(|(name, _)| *name);

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::diagnostic::in_shell;
 
 use super::arguments::CommandLine;
-use super::synonyms::meant;
+use super::synonyms::{compiles, meant};
 
 /// Options of other compilers, and what asks cellc for the same.
 const OTHERS: [(&str, &str); 7] = [
@@ -139,10 +139,10 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     if [".c", ".rs"].iter().any(|extension| word.ends_with(extension)) && !names.contains(&first) {
         return format!("unexpected argument '{word}': the file to write is said by -o {word}");
     }
-    const COMPILES: [&str; 7] = ["compile", "build", "convert", "generate", "gen", "c", "rust"];
     if first == "help" {
         return match meant(word) {
-            _ if COMPILES.contains(&word) => {
+            _ if word == "version" => format!("there is no command '{word}': the version is said by cellc --version"),
+            _ if compiles(word) => {
                 format!("there is no command '{word}': a model alone is compiled, cellc MODEL -o FILE.rs or -o FILE.c")
             }
             Some(name) => format!("there is no command '{word}': a similar one is cellc {name}"),
@@ -155,7 +155,7 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
              bench, come first"
         );
     }
-    if COMPILES.contains(&first) {
+    if compiles(first) {
         return format!(
             "there is no command '{first}': a model alone is compiled, cellc {word} -o FILE.rs or -o FILE.c"
         );

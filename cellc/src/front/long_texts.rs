@@ -56,11 +56,16 @@ impl Texts {
         if self.cut.is_empty() {
             return None;
         }
-        let found = format!(
-            "{} of the model's names and metadata are longer than {LONGEST} bytes, the longest has {}: their beginnings are kept",
-            self.cut.len(),
-            self.longest
-        );
+        let longest = self.longest;
+        let found = match self.cut.len() {
+            1 => format!(
+                "a name or a text of the model's metadata has {longest} bytes: its beginning is kept, up to {LONGEST}"
+            ),
+            count => format!(
+                "{count} of the model's names and metadata are longer than {LONGEST} bytes, the longest has \
+                 {longest}: their beginnings are kept"
+            ),
+        };
         Some(Diagnostic::notice(Origin::Unknown, found))
     }
 }
@@ -80,6 +85,10 @@ mod tests {
         assert_eq!(*short, "e".repeat(LONGEST));
         let notice = texts.notice().unwrap().found;
         assert!(notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"), "{notice}");
+        let mut one = Texts::default();
+        one.cut(&mut long.clone());
+        let notice = one.notice().unwrap().found;
+        assert!(notice.starts_with("a name or a text") && notice.contains("8192 bytes: its beginning is"), "{notice}");
         assert_eq!(Texts::default().notice(), None);
     }
 }

@@ -69,7 +69,8 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
-        lines.push(format!("  gate order of W, R, B: {}", gate_order(cell, interface)));
+        let of = if cell.b.iter().all(|b| *b == WeightSource::Zero) { "W, R" } else { "W, R, B" };
+        lines.push(format!("  gate order of {of}: {}", gate_order(cell, interface)));
         lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
     // operations around a cell repeat what is said of the cell
@@ -346,6 +347,9 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
         (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
     };
     let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
+    if cell.b.iter().all(|b| *b == WeightSource::Zero) {
+        return order;
+    }
     if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
         return format!("{order}; B {}", parts.join(", "));
     }
@@ -366,7 +370,8 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
             let rows = if in_parts(term.tensor) { format!("[{rows:?}]") } else { String::new() };
             format!("{}{rows}", name(term.tensor))
         };
-        let terms: Vec<_> = terms.iter().map(term).collect();
+        let given = |term: &&BiasPart| cell.b[term.tensor] != WeightSource::Zero;
+        let terms: Vec<_> = terms.iter().filter(given).map(term).collect();
         format!("{part} = {}", if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") })
     });
     format!("{order}; B {}", parts.collect::<Vec<_>>().join(", "))

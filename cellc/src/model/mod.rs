@@ -34,6 +34,7 @@ pub use valid::{
     Sequence, Softmax, Source, StatePair, Steps, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
     ValidValue, Variable, View, WeightSource, offsets,
 };
+pub(crate) use valid::{is_made_up, lasting};
 pub(crate) use whole::{SCALES, WholeNumbers};
 
 use std::fmt;

@@ -66,6 +66,18 @@ impl Parameter {
     }
 }
 
+/// The names of an input or an output without those that OpenVINO made up.
+pub(crate) fn lasting(names: &[String]) -> Vec<String> {
+    names.iter().filter(|name| !is_made_up(name)).cloned().collect()
+}
+
+/// True if OpenVINO made up the name of an input or an output, `Parameter_270` or `Result_44995`:
+/// another export of the model changes it.
+pub(crate) fn is_made_up(name: &str) -> bool {
+    let digits = ["Parameter_", "Result_"].iter().find_map(|made| name.strip_prefix(made));
+    digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// An output of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultValue {
@@ -80,18 +92,6 @@ pub struct ResultValue {
     /// The result with the run-time length along the first axis, if the length is known only at run
     /// time.
     pub parts: Option<usize>,
-}
-
-impl ResultValue {
-    /// The names without those that OpenVINO made up.
-    pub(crate) fn lasting(names: &[String]) -> Vec<String> {
-        names.iter().filter(|name| !Self::is_made_up(name)).cloned().collect()
-    }
-
-    /// True if OpenVINO made up the name, `Result_44995`: another export of the model changes it.
-    pub(crate) fn is_made_up(name: &str) -> bool {
-        name.strip_prefix("Result_").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
-    }
 }
 
 /// A state pair: the parameter kept between steps, and the result with its next value.

@@ -26,6 +26,10 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     }
 }
 
+/// How converters name the unknown sizes of a model: tf2onnx, keras2onnx and skl2onnx, paddle2onnx.
+/// The first axis of an input is the batch in their frameworks.
+const NAMED_BY_CONVERTERS: [&str; 3] = ["unk__", "None", "DynamicDimension."];
+
 /// Whether the name of a size says that it counts steps.
 pub(super) fn names_steps(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -68,7 +72,11 @@ impl Validation<'_> {
                     None if open.contains(&0) && is_named(0, &names_steps) => {
                         BatchAxes { axes: Vec::new(), is_known: true, is_state }
                     }
-                    None => BatchAxes { axes: vec![0], is_known: false, is_state },
+                    None => {
+                        let converted = |name: &str| NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made));
+                        let is_known = open.contains(&0) && is_named(0, &converted);
+                        BatchAxes { axes: vec![0], is_known, is_state }
+                    }
                 },
             }
         };

@@ -1,7 +1,7 @@
 //! What inputs and outputs are called.
 
 use crate::diagnostic::quoted;
-use crate::model::ResultValue;
+use crate::model::is_made_up;
 
 /// The longest name that is kept, in characters, and the most names of one input or output: many
 /// outputs may share them.
@@ -47,7 +47,7 @@ pub(super) fn find_name(all: &[Vec<String>], name: &str, fallback: &str) -> Resu
 /// The name of an input or output that messages print and options take: no name that another export
 /// of the model changes.
 pub(super) fn name(names: &[String], fallback: &str, index: usize) -> String {
-    names.iter().find(|name| !ResultValue::is_made_up(name)).cloned().unwrap_or_else(|| format!("{fallback}{index}"))
+    names.iter().find(|name| !is_made_up(name)).cloned().unwrap_or_else(|| format!("{fallback}{index}"))
 }
 
 pub(super) fn list_names(all: &[Vec<String>], fallback: &str) -> String {

@@ -260,7 +260,7 @@ impl<'a> Validation<'a> {
         if body.counted {
             const WHAT: &str = "the trip count";
             if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
-                let found = format!("{WHAT} computed at run time");
+                let found = format!("{WHAT} is computed at run time");
                 let valid = "one that is known when compiling; or none, and a condition that ends the loop";
                 let help = format!(
                     "connect a constant; or leave the trip count out, let the condition end the loop, and give a largest count: {}",

@@ -39,7 +39,7 @@ impl Validation<'_> {
         format!(
             "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis {} counts",
             found.axes.rows,
-            quoted(self.parameter_names(self.model.parameters[found.input]).first().map_or("", String::as_str)),
+            quoted(&self.input_name(found.input)),
             layer.label(),
             found.axes.steps
         )

@@ -706,6 +706,11 @@ impl<'a> Validation<'a> {
         }
     }
 
+    /// What messages call an input of the model, and options take.
+    fn input_name(&self, index: usize) -> String {
+        interface::name(&self.parameter_names(self.model.parameters[index]), "in", index)
+    }
+
     fn parameter_names(&self, node: usize) -> Vec<String> {
         parameter_names(self.model, node)
     }

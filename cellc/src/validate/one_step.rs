@@ -49,7 +49,7 @@ impl Validation<'_> {
                     continue;
                 }
                 let Some((reader, which)) = one_step_of(self.model, node.outputs[0], steps) else { continue };
-                let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
+                let name = self.input_name(index);
                 let found = format!(
                     "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, and nothing reads \
                      the others",

@@ -77,6 +77,12 @@ pub(super) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
     (0..to.len()).map(of).collect()
 }
 
+/// "are" after what an input says in the plural, as in "the axes", else "is".
+fn verb(what: &str) -> &'static str {
+    let noun = what.split(' ').nth(1).unwrap_or_default();
+    if noun.ends_with('s') && noun != "axis" { "are" } else { "is" }
+}
+
 /// Counted from the end where negative; `None` where it is not below `rank`.
 pub(super) fn counted(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
@@ -105,12 +111,12 @@ impl Validation<'_> {
         let tensor = match &known {
             Known::Constant(tensor, element) if !element.is_float() => tensor,
             Known::Constant(_, element) => {
-                let found = format!("{what} of type {}", element.name());
+                let found = format!("{what} {} of type {}", verb(what), element.name());
                 self.error(node, &node.origin, found, "integers", "convert them to i64");
                 return None;
             }
             Known::Source(..) | Known::Iteration(..) => {
-                let found = format!("{what} computed at run time");
+                let found = format!("{what} {} computed at run time", verb(what));
                 let valid = "integers that are known when compiling";
                 let help = "connect a constant, or compute it from shapes that are known";
                 self.error(node, &node.origin, found, valid, help);

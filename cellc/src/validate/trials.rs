@@ -145,7 +145,7 @@ impl Validation<'_> {
     fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> String {
         let dims: Vec<Dim> =
             sizes.iter().map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)).collect();
-        let name = self.parameter_names(self.model.parameters[index]).into_iter().next().unwrap_or_default();
+        let name = self.input_name(index);
         let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
         example(self.options.wording, &name, &dims, time)
     }

@@ -207,16 +207,24 @@ fn beyond_range(all: &[Checked]) -> String {
         return String::new();
     }
     let up = |found: f32, stated: f32| if found > stated { found.ceil() } else { stated };
-    let (reached, of_states, range) = match has_states {
-        true => (format!(" and |h| up to {:.2}", found.h), format!(", |h| <= {h}"), format!(",{}", up(found.h, h))),
-        false => (String::new(), String::new(), String::new()),
+    let beyond = |name: &str, found: f32, stated: f32| {
+        let reached = format!("|{name}| up to {}", digits(found));
+        (found > stated).then(|| (reached, format!("|{name}| <= {stated}")))
     };
+    let of_h = beyond("h", found.h, h).filter(|_| has_states);
+    let (reached, stated): (Vec<_>, Vec<_>) = beyond("x", found.x, x).into_iter().chain(of_h).unzip();
+    let of_states = if has_states { format!(",{}", up(found.h, h)) } else { String::new() };
     format!(
-        "the recording has |x| up to {:.2}{reached}: generated files state their bound for |x| <= {x}{of_states}; \
-         compile with --range {}{range}\n",
-        found.x,
+        "the recording has {}: generated files state their bound for {}; compile with --range {}{of_states}\n",
+        reached.join(" and "),
+        stated.join(", "),
         up(found.x, x)
     )
+}
+
+/// A positive number in two decimals, or in two digits where it is smaller: `3.14`, `2.1e-3`.
+fn digits(value: f32) -> String {
+    if value < 0.1 && value > 0.0 { format!("{value:.1e}") } else { format!("{value:.2}") }
 }
 
 /// Largest distances from recordings, if `--max-error` is not given.

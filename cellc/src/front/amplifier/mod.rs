@@ -145,6 +145,15 @@ fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     entries
 }
 
+/// Keys of the objects inside a value.
+fn nested_keys(value: &Json) -> usize {
+    match value {
+        Json::Object(inner) => inner.iter().map(|(_, value)| 1 + nested_keys(value)).sum(),
+        Json::List(items) => items.iter().map(nested_keys).sum(),
+        _ => 0,
+    }
+}
+
 /// What is left of an object: keys that are known to be about the model are listed, others are
 /// warned about.
 fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
@@ -153,7 +162,7 @@ fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warn
         let entry = about(&key, &value);
         let len = entry.attribute.len() + entry.given.as_ref().map_or(0, String::len);
         if len > room {
-            left_out += 1;
+            left_out += 1 + nested_keys(&value);
             continue;
         }
         room -= len;

@@ -127,6 +127,10 @@ fn only_a_part_of_much_metadata_is_listed() {
     let listed: usize = model.nodes.iter().map(|node| node.ledger.len()).sum();
     assert!((30..100).contains(&listed), "{listed}");
     assert!(warnings.0.iter().any(|warning| warning.found.contains("more keys, which the header leaves out")));
+    // those inside others count, too
+    let inside = format!("\"outer\": {{{keys}\"list\": [{{\"last\": 1}}]}}, \"sample_rate\"");
+    let (_, warnings) = read(&nam().replacen("\"sample_rate\"", &inside, 1)).unwrap();
+    assert!(warnings.0.iter().any(|warning| warning.found.contains("10003 more keys")), "{warnings}");
 }
 
 #[test]

@@ -60,6 +60,9 @@ pub(super) enum Content {
     Unknown,
 }
 
+/// Bytes of the largest file of protobuf.
+const ONNX_LIMIT: u64 = 1 << 31;
+
 /// The start of a file.
 pub(super) fn head(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
@@ -87,6 +90,10 @@ impl Content {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
         let head = head(&mut file)?;
+        // the reader says the limit
+        if len > ONNX_LIMIT && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx")) {
+            return Ok(Self::Onnx);
+        }
         if let Some(content) = Self::by_magic(&head, len) {
             return Ok(content);
         }

@@ -93,8 +93,9 @@ const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
 const CONFIGURATION: &str = "the configuration of a model, without its weights";
 const CONFIGURATION_ALONE: Says = Says::Help("give the file that holds the model", &[]);
 const CONVERT: &str = "convert it to a model of OpenVINO";
-const KERAS_STEPS: &str =
-    "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open";
+const KERAS_STEPS: &str = "convert it to a model of OpenVINO, with the number of steps of a call in place of 100 where it is open; \
+     stateful=True has no effect after that: a state that is kept is an input (initial_state=h) and an output \
+     (return_state=True)";
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
@@ -143,7 +144,7 @@ pub static REFUSED: &[Refused] = &[
         name: "torch.export",
         endings: &[("pt2", "PyTorch file")],
         recognised_by: "content",
-        way: "`torch.onnx.export`",
+        way: "`torch.onnx.export` with the state ([PyTorch](../frameworks.md#pytorch))",
         holds: holds!(Content::TorchExport),
         is: "a model of torch.export",
         says: Says::Help(
@@ -162,7 +163,7 @@ pub static REFUSED: &[Refused] = &[
         name: "TorchScript",
         endings: &[],
         recognised_by: "content",
-        way: "`torch.onnx.export`",
+        way: "`torch.onnx.export` with the state ([PyTorch](../frameworks.md#pytorch))",
         holds: holds!(Content::TorchScript),
         is: "a TorchScript model",
         says: Says::Help(

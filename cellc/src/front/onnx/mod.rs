@@ -46,6 +46,10 @@ use tensors::Folder;
 /// Limit for the file; protobuf itself ends there.
 const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 
+/// What to do about a file above the limit.
+const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file beside it, \
+    onnx.save(model, \"net.onnx\", save_as_external_data=True)";
+
 /// Reads a model from a file. The second part of what is returned holds what is wrong; after an
 /// error, the model is the part that was understood.
 ///
@@ -55,7 +59,11 @@ pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagno
     let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
-        Diagnostics(vec![found.help("check the path, and that the file may be read").cause(error)])
+        let help = match error.kind() {
+            std::io::ErrorKind::FileTooLarge => BESIDE,
+            _ => "check the path, and that the file may be read",
+        };
+        Diagnostics(vec![found.help(help).cause(error)])
     })?;
     let folder = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     read_from(&file.file_name(), &bytes, folder.filter(|_| !file.is_piped()), dims)
@@ -86,7 +94,10 @@ fn read_from(
         Diagnostics(vec![problem.help("export or download the model again")])
     };
     if bytes.len() as u64 > LIMIT.bytes {
-        return Err(refused(format!("{} has more than 2 GiB", quoted(name))));
+        let found = format!("{} has more than 2 GiB", quoted(name));
+        let problem = Diagnostic::error(Origin::Unknown, found);
+        let problem = problem.valid("an ONNX model in protobuf's format, up to 2 GiB").help(BESIDE);
+        return Err(Diagnostics(vec![problem]));
     }
     let message =
         ModelProto::decode(bytes).map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;

@@ -686,7 +686,7 @@ fn a_largest_count_that_no_loop_needs_is_warned_of() {
 fn a_trip_count_of_run_time_is_refused_with_what_is_read() {
     let said = trips_of(&with_loop(None, Body::Until), Some(6)).expect_err("M is an input");
     assert!(
-        said.contains("the trip count computed at run time") && said.contains("leave the trip count out"),
+        said.contains("the trip count is computed at run time") && said.contains("leave the trip count out"),
         "{said}"
     );
 }

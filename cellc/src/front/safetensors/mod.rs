@@ -82,7 +82,11 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
     };
     let unreadable = |e: io::Error| {
         let mut problems = refuse(e.to_string());
-        problems.0[0].help = Some("check the path, and that the file may be read".to_owned());
+        let help = match e.kind() {
+            io::ErrorKind::FileTooLarge => "save the tensors of the recurrent layers alone",
+            _ => "check the path, and that the file may be read",
+        };
+        problems.0[0].help = Some(help.to_owned());
         problems.0[0].cause = Some(Cause(Arc::new(e)));
         problems
     };

@@ -82,11 +82,30 @@ fn one_batch_size_sets_all_axes_that_count_the_batch() {
 /// Sessions as rows of a batch keep no state over an open number of steps, which is not advised.
 #[test]
 fn several_rows_are_not_told_to_leave_the_steps_open() {
-    for rows in [1, 8] {
+    for (rows, steps) in [(1, 1), (8, 1), (1, 100), (8, 100)] {
         let graph = recurrent_alone(false, [-1, -1]);
-        let text = said(vec![("", graph, shapes(&[("x", &[rows, 1, H])]))]);
+        let text = said(vec![("", graph, shapes(&[("x", &[rows, steps, H])]))]);
         assert!(text.contains("export the model with the state as an input and an output"), "{text}");
-        assert_eq!(text.contains("number of steps"), rows == 1, "{rows} rows: {text}");
+        assert_eq!(text.contains("number of steps"), rows == 1, "{rows} rows of {steps} steps: {text}");
+    }
+    // nor where the file has these numbers
+    let text = said(vec![("", recurrent_alone(false, [8, 100]), Options::default())]);
+    assert!(!text.contains("number of steps"), "{text}");
+}
+
+/// Converters that name unknown sizes have the batch first: frames that a model looks at one by one
+/// are rows, no steps.
+#[test]
+fn the_first_axis_that_a_converter_named_is_a_batch() {
+    for (name, is_batch) in [("unk__222", true), ("None", true), ("DynamicDimension.0", true), ("x0", false)] {
+        let mut graph = Graph::default();
+        let x = graph.parameter("x", &[-1, 7, H as isize]);
+        let y = graph.elementwise(Elementwise::Activation(Activation::Tanh), &[x]);
+        graph.result("y", y);
+        graph.0.axis_names.push(AxisName { input: "x".to_owned(), axis: 0, name: name.to_owned() });
+        let text = said(vec![("", graph, Options::default())]);
+        assert!(text.contains("--batch 1"), "{text}");
+        assert_eq!(text.contains("counts steps"), !is_batch, "{name}: {text}");
     }
 }
 

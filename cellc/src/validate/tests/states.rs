@@ -630,6 +630,12 @@ fn names_that_openvino_makes_up_are_not_printed() {
     assert_eq!(pairs(&accepted(&graph, &states(&[("h", "out0")]))), [(1, 0)]);
     let refused = validate(&graph.0, &states(&[("h", "hn")])).expect_err("no such output").to_string();
     assert!(refused.contains("the outputs of the model: \"out0\""), "{refused}");
+    // inputs as well
+    let mut graph = Graph::default();
+    let x = graph.parameter("Parameter_270", &[-1, 2]);
+    graph.result("y", x);
+    let text = said(vec![("", graph, Options::default())]);
+    assert!(text.contains("--shape in0=1,2") && !text.contains("Parameter_270="), "{text}");
 }
 
 /// A state that no recurrent operator alone keeps; names of x, h and the last output.
