@@ -1,5 +1,6 @@
 //! Spells a program in Rust or C, and decides nothing.
 
+mod alike;
 #[cfg(feature = "builder")]
 mod c;
 mod calls;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::attribute;
 use crate::arch::Isa;
+use crate::emit::alike::{Token, are_alike, groups};
 
 /// The kernels and functions of an instruction set.
 #[derive(Clone, Copy)]
@@ -27,41 +28,6 @@ pub(super) struct Piece {
 /// The macro for the linkage and the attribute of a shared function.
 pub(super) fn target(prefix: &str) -> String {
     format!("{}_TARGET", prefix.to_ascii_uppercase())
-}
-
-/// A part of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token<'a> {
-    /// The type of vectors of so many numbers.
-    Numbers(usize),
-    /// The type of their bits.
-    Bits(usize),
-    /// A function on them.
-    Function(&'a str, usize),
-    /// A kernel.
-    Kernel(&'a str),
-    Count(usize),
-    Text(&'a str),
-}
-
-impl Token<'_> {
-    /// Whether two instruction sets may differ in it.
-    fn is_alike(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Numbers(_), Self::Numbers(_)) | (Self::Bits(_), Self::Bits(_)) => true,
-            (Self::Count(_), Self::Count(_)) => true,
-            (Self::Function(a, _), Self::Function(b, _)) => a == b,
-            _ => self == other,
-        }
-    }
-
-    /// The number in which instruction sets may differ.
-    fn number(&self) -> usize {
-        match self {
-            Self::Numbers(n) | Self::Bits(n) | Self::Function(_, n) | Self::Count(n) => *n,
-            Self::Kernel(_) | Self::Text(_) => 0,
-        }
-    }
 }
 
 /// The tokens of a text of an instruction set, in order. Comments are one token each.
@@ -101,11 +67,6 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
         (None, _, None) => Token::Kernel(name),
         _ => Token::Text(word),
     }
-}
-
-/// Whether two texts differ in nothing but types and counts.
-fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_alike(b))
 }
 
 /// How macros for types and counts are called, and their values: of each in the order of the
@@ -276,19 +237,13 @@ impl Once {
     fn share_kernels(&mut self, bodies: &[Pieces<'_>]) {
         let upper = self.upper();
         for name in named(bodies.iter().flat_map(|body| body.kernels)) {
-            let mut groups: Vec<(Vec<&'static Isa>, Vec<Vec<Token<'_>>>)> = Vec::new();
-            for body in bodies {
-                let Some(kernel) = body.kernels.iter().find(|kernel| kernel.name == name) else { continue };
-                let tokens = tokens(&kernel.text, &self.prefix, body.isa.name);
-                match groups.iter_mut().find(|(_, texts)| are_alike(&texts[0], &tokens)) {
-                    Some((isas, texts)) => {
-                        isas.push(body.isa);
-                        texts.push(tokens);
-                    }
-                    None => groups.push((vec![body.isa], vec![tokens])),
-                }
-            }
-            for (isas, texts) in groups.into_iter().filter(|(isas, _)| isas.len() > 1) {
+            let kernels = bodies.iter().flat_map(|body| body.kernels.iter().map(|kernel| (body.isa, kernel)));
+            let (isas, texts): (Vec<_>, Vec<_>) = kernels
+                .filter(|(_, kernel)| kernel.name == name)
+                .map(|(isa, kernel)| (isa, tokens(&kernel.text, &self.prefix, isa.name)))
+                .unzip();
+            for group in groups(&texts).into_iter().filter(|group| group.len() > 1) {
+                let (isas, texts): (Vec<_>, Vec<_>) = group.iter().map(|at| (isas[*at], texts[*at].clone())).unzip();
                 let at = self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
                     self.kernels.push(Part { isas, ..Part::default() });
                     self.kernels.len() - 1

@@ -8,35 +8,7 @@ use std::fmt::Write;
 use super::dialect::KernelText;
 use super::lints::KERNELS;
 use super::vectors::{ALLOWED, Used};
-
-/// A part of a kernel's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token<'a> {
-    /// The type of vectors of so many numbers.
-    Numbers(usize),
-    /// The type of their bits.
-    Bits(usize),
-    Count(usize),
-    Text(&'a str),
-}
-
-impl Token<'_> {
-    /// Whether two instruction sets may differ in it.
-    fn is_alike(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Numbers(_), Self::Numbers(_)) | (Self::Bits(_), Self::Bits(_)) => true,
-            (Self::Count(_), Self::Count(_)) => true,
-            _ => self == other,
-        }
-    }
-
-    fn count(&self) -> usize {
-        match self {
-            Self::Numbers(n) | Self::Bits(n) | Self::Count(n) => *n,
-            Self::Text(_) => 0,
-        }
-    }
-}
+use crate::emit::alike::{Token, groups};
 
 /// Whether a text calls a function, comments left out.
 pub(super) fn calls(text: &str, function: &str) -> bool {
@@ -160,21 +132,11 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     };
     let texts: Vec<_> = same.iter().map(|(.., kernel)| text(kernel)).collect();
     let all: Vec<_> = texts.iter().map(|text| tokens(text)).collect();
-    let mut left: Vec<usize> = (0..same.len()).collect();
-    let mut found = Vec::new();
-    while let Some(&first) = left.first() {
-        let is_alike = |at: &usize| {
-            all[first].len() == all[*at].len() && all[first].iter().zip(&all[*at]).all(|(a, b)| a.is_alike(b))
-        };
-        let (alike, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_alike);
-        left = others;
-        if alike.len() > 1
-            && let Some(shared) = generic(&alike.iter().map(|at| (same[*at], &all[*at][..])).collect::<Vec<_>>())
-        {
-            found.push(shared);
-        }
-    }
-    found
+    let alike = |group: Vec<usize>| {
+        let group: Vec<_> = group.into_iter().map(|at| (same[at], &all[at][..])).collect();
+        if group.len() > 1 { generic(&group) } else { None }
+    };
+    groups(&all).into_iter().filter_map(alike).collect()
 }
 
 /// A kernel of a module, by the positions of both, and its tokens.
@@ -183,7 +145,7 @@ type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
 /// One kernel from several texts that are alike.
 fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let first = alike[0].1;
-    let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].count()).collect::<Vec<_>>();
+    let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].number()).collect::<Vec<_>>();
     let is_same = |counts: &[usize]| counts.windows(2).all(|two| two[0] == two[1]);
     // the lanes of types first: a count that is as many is the same parameter
     let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
@@ -205,7 +167,7 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     for (at, token) in first.iter().enumerate() {
         let all = counts(at);
         match token {
-            Token::Text(word) => text.push_str(word),
+            Token::Text(word) | Token::Function(word, _) | Token::Kernel(word) => text.push_str(word),
             Token::Numbers(_) => text.push_str(&type_name(&all)),
             Token::Bits(_) => {
                 let _ = write!(text, "{}::Bits", type_name(&all));

@@ -1,0 +1,65 @@
+//! Texts of several instruction sets that differ in types of vectors and in counts alone.
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    /// The type of vectors of so many numbers.
+    Numbers(usize),
+    /// The type of their bits.
+    Bits(usize),
+    /// A function on such vectors.
+    Function(&'a str, usize),
+    /// A kernel of the instruction set.
+    Kernel(&'a str),
+    Count(usize),
+    Text(&'a str),
+}
+
+impl Token<'_> {
+    /// Whether two instruction sets may differ in it.
+    fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Numbers(_), Self::Numbers(_)) | (Self::Bits(_), Self::Bits(_)) => true,
+            (Self::Count(_), Self::Count(_)) => true,
+            (Self::Function(a, _), Self::Function(b, _)) => a == b,
+            _ => self == other,
+        }
+    }
+
+    /// The number in which instruction sets may differ.
+    pub(super) fn number(&self) -> usize {
+        match self {
+            Self::Numbers(n) | Self::Bits(n) | Self::Function(_, n) | Self::Count(n) => *n,
+            Self::Kernel(_) | Self::Text(_) => 0,
+        }
+    }
+}
+
+/// Whether two texts differ in nothing but types and counts.
+pub(super) fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_alike(b))
+}
+
+/// The positions of texts that are alike, in groups.
+pub(super) fn groups(texts: &[Vec<Token<'_>>]) -> Vec<Vec<usize>> {
+    let mut left: Vec<usize> = (0..texts.len()).collect();
+    let mut all = Vec::new();
+    while let Some(&first) = left.first() {
+        let (alike, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|at| are_alike(&texts[first], &texts[*at]));
+        left = others;
+        all.push(alike);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Token, groups};
+
+    #[test]
+    fn texts_are_grouped_by_what_may_not_differ() {
+        let of = |lanes, word| vec![Token::Numbers(lanes), Token::Function("add", lanes), Token::Text(word)];
+        let texts = [of(4, "a"), of(8, "b"), of(16, "a"), vec![Token::Count(4)], of(2, "b")];
+        assert_eq!(groups(&texts), [vec![0, 2], vec![1, 4], vec![3]]);
+    }
+}
