@@ -41,3 +41,22 @@ pub(super) fn meant(word: &str) -> Option<&'static str> {
         .filter(|(name, near)| plain && *near > 0.7 && *name != word);
     same.or(nearest.map(|(name, _)| name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_no_files_lead_to_commands_that_run() {
+        let cases = [
+            ("version", "cellc --version"),
+            ("build", "cellc MODEL -o FILE.rs or -o FILE.c"),
+            ("inspct", "cellc inspect MODEL"),
+            ("manual", "cellc man"),
+        ];
+        for (word, command) in cases {
+            let said = instead_of(word).unwrap_or_default();
+            assert!(said.ends_with(command), "{word}: {said}");
+        }
+    }
+}

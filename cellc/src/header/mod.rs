@@ -69,8 +69,12 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
-        let of = if cell.b.iter().all(|b| *b == WeightSource::Zero) { "W, R" } else { "W, R, B" };
-        lines.push(format!("  gate order of {of}: {}", gate_order(cell, interface)));
+        let order = gate_order(cell, interface);
+        // readers write zeros for a B that is left out
+        lines.push(match adds_biases(model, cell) {
+            true => format!("  gate order of W, R, B: {order}"),
+            false => format!("  gate order of W, R: {}", order.split(';').next().unwrap_or_default()),
+        });
         lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
     // operations around a cell repeat what is said of the cell
@@ -338,6 +342,18 @@ fn operations(model: &ValidModel) -> Vec<String> {
     vec![String::new(), format!("Other operations: {}.", kinds.join(", "))]
 }
 
+/// True unless all biases of the cell are zero.
+fn adds_biases(model: &ValidModel, cell: &ValidCell) -> bool {
+    cell.b.iter().any(|b| match *b {
+        WeightSource::Parameter(_) => true,
+        WeightSource::Constant(index) => {
+            let tensor = &model.constants[index];
+            (0..tensor.len()).any(|place| tensor.get_f32(place) != 0.0)
+        }
+        WeightSource::Zero => false,
+    })
+}
+
 fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
     let order = cell.layout.order(cell.kind);
     let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
@@ -347,9 +363,6 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
         (_, Some(ResetGate::AfterMatMul)) => &["z", "r", "Wbh", "Rbh"],
     };
     let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
-    if cell.b.iter().all(|b| *b == WeightSource::Zero) {
-        return order;
-    }
     if cell.layout == WeightLayout::new(cell.kind, LstmGateOrder::default()) {
         return format!("{order}; B {}", parts.join(", "));
     }
