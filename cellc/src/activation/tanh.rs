@@ -46,7 +46,7 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let a = saturated(body, &magnitude(x));
     let d = half_of_exp_and_1(body, &a);
     let large = body.float("large", sub(&constant(1.0), &div(&constant(1.0), &d)));
-    body.comment("below 1/2: tanh(a) = a + a^3 c");
+    body.comment("where tanh(a) is below 1/2: tanh(a) = a + a^3 c");
     let a2 = body.float("a2", mul(&a, &a));
     // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the
     // other, the rest refitted: 2^-29.7

@@ -49,6 +49,8 @@ impl Contents<'_> {
 
     /// What texts list in both languages: tensors, and what a file may have or lack.
     pub(super) fn lists(&self, own: &dyn OwnWords) -> Vec<List> {
+        let keeps = self.interface.alternates || !self.interface.variables.is_empty();
+        let is_empty = !keeps && self.interface.block_len == 0;
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
         let all = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
@@ -120,14 +122,18 @@ impl Contents<'_> {
             when("state", interface.has_state()),
             when("own state", !interface.takes_state && interface.has_state()),
             when("state of the caller", interface.takes_state),
-            when("empty state", !interface.alternates && interface.variables.is_empty() && interface.block_len == 0),
+            when("empty state", is_empty),
             when("nothing kept", self.keeps_nothing()),
             when("block", interface.block_len > 0),
             when("order", interface.alternates),
-            when("neither order nor variables", !interface.alternates && interface.variables.is_empty()),
+            when("neither order nor variables", !keeps),
             when("nothing to reset", !self.keeps_nothing() && !interface.has_state() && interface.states.is_empty()),
             when("integers", integers),
             when("aligned", self.program.alignment > 4),
+            when("aligned state", self.program.alignment > 4 && !is_empty),
+            when("not aligned state", self.program.alignment <= 4 && !is_empty),
+            when("state of the caller with variables", interface.takes_state && keeps),
+            when("state of the caller without variables", interface.takes_state && !keeps),
             when("not aligned", self.program.alignment <= 4),
             when("extensions", self.options.arch.c_extensions),
             when("no extensions", !self.options.arch.c_extensions),

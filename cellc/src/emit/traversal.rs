@@ -210,6 +210,7 @@ pub(super) enum LinePart {
 }
 
 /// An offset and multiples of counters.
+#[derive(Clone)]
 pub(super) struct Subscript {
     offset: usize,
     /// The largest value.
@@ -226,6 +227,12 @@ impl Subscript {
     /// The largest value.
     pub(super) fn last(&self) -> usize {
         self.last
+    }
+
+    /// The subscript of an element that lies so many elements behind this one.
+    fn moved(&self, by: isize) -> Self {
+        let offset = self.offset.checked_add_signed(by).expect("emit: a copy reads and writes from the start on");
+        Self { offset, last: self.last.saturating_add_signed(by.max(0)), ..self.clone() }
     }
 
     /// Adds a multiple of the counter of a loop with `count` iterations.
@@ -1056,11 +1063,15 @@ impl Traversal<'_> {
             Some((line, outer)) if copied.encoding != Encoding::F32 => (outer, Some(line)),
             _ => (&copied.dims[..], None),
         };
-        let (loops, run, repeated) = match line {
+        let (mut loops, run, repeated) = match line {
             None => runs(outer),
             Some(_) => (outer.iter().copied().filter(|dim| dim.extent != 1).collect(), 1, false),
         };
         assert!(!(copied.add && repeated), "emit: one element is added to several");
+        // gcc keeps loops of a few elements at -O2
+        let is_short = |dim: &mut CopiedDim| line.is_none() && run == 1 && dim.extent <= WRITTEN_OUT;
+        let single = CopiedDim { extent: 1, from_stride: 0, to_stride: 0 };
+        let written_out = loops.pop_if(is_short).unwrap_or(single);
         let (mut read, mut write) = (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
         for (depth, dim) in loops.iter().enumerate() {
             let i = dialect.begin_turns(depth, dim.extent);
@@ -1069,7 +1080,13 @@ impl Traversal<'_> {
         }
         let (from, to) = (self.base(copied.from.base), self.base(copied.to.base));
         match line {
-            None => dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add }),
+            None => {
+                for (k, nth) in (0..written_out.extent).zip(0_isize..) {
+                    let read = read.moved(nth * written_out.from_stride);
+                    let write = write.moved((k * written_out.to_stride).cast_signed());
+                    dialect.copy(Copying { from, read, to, write, run, repeated, add: copied.add });
+                }
+            }
             Some(line) => {
                 assert!(copied.words.is_none(), "emit: such words are of weights that are known");
                 let (row, part) = line_of(copied.encoding, line.extent);
@@ -1109,6 +1126,9 @@ impl Traversal<'_> {
         }
     }
 }
+
+/// Copies of up to so many scattered elements are a statement each.
+const WRITTEN_OUT: usize = 4;
 
 /// The integer format of a row of weights, and the part to write.
 fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {

@@ -22,9 +22,26 @@ pub use bounds::Bounds;
 /// Length of the longest line.
 const COLUMNS: usize = 110;
 
-/// What inputs that are no numbers do.
-const NOT_FINITE: &str = "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
-                          and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.";
+/// What inputs that are no numbers do, in models with operations that choose one of two numbers, and
+/// in others.
+const NOT_FINITE: [&str; 2] = [
+    "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
+     and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
+    "A NaN in an input stays a NaN in everything that is computed from it, and in the states until they are reset. \
+     Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
+];
+
+/// What holds of inputs that are no numbers.
+fn not_finite(model: &ValidModel) -> String {
+    let chooses = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["clip", "clamp", "relu", "max", "min"].iter().any(|part| name.contains(part))
+    };
+    let is_clipped = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.clip.is_some());
+    let in_nodes = model.all_nodes().iter().any(|node| chooses(&node.kind) || is_clipped(&node.op));
+    let has = in_nodes || model.activations().into_iter().any(|activation| chooses(&activation.label()));
+    NOT_FINITE[usize::from(!has)].to_owned()
+}
 
 /// What [`NOT_FINITE`] does not hold for: operations that choose elements by their order.
 const UNORDERED: &str = "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
@@ -137,7 +154,7 @@ pub(crate) fn lines(model: &ValidModel, plan: &Plan, options: &Options, interfac
     lines.push(format!("Arithmetic: f32; {}; the order of summation is the same everywhere.", multiply_adds(plan)));
     lines.extend(integers(model, options));
     lines.push(denormals(options).to_string());
-    lines.push(NOT_FINITE.to_owned());
+    lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
     lines.extend(activations(model, plan.accuracy));
     lines.push(String::new());

@@ -318,8 +318,8 @@ pub(super) const C_TUNING: &str = "\
 /* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
 #pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
 #else
-/* So do products: moved down to the sums that use them, they keep what they are made of in registers. Values that only
- * some paths need do so too. */
+/* Products stand where they are computed: moved down to the sums that use them, they keep their factors in registers.
+ * The same holds for values that only some paths need. */
 #pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
 #endif
 #endif

@@ -138,6 +138,7 @@ impl CFile<'_> {
             ("BASELINE", self.baseline()),
             ("FALLBACK", self.fallback()),
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
+            ("STATE_HOLDS", self.state_holds().to_owned()),
             (" NO_STATE", if stateless { " (it has none)" } else { "" }.to_owned()),
             ("COPIES", copies),
             ("IS_SMALL", is_small("values[i]", self.extensions())),
@@ -197,6 +198,15 @@ impl CFile<'_> {
         lists.extend(common::lists(self));
         lists.extend(self.contents.lists(self));
         lists
+    }
+
+    /// What the struct of the state and of scratch memory holds.
+    fn state_holds(&self) -> &'static str {
+        match (self.interface.variables.is_empty() && !self.interface.alternates, self.interface.block_len) {
+            (true, _) => "Scratch memory of a step, which keeps nothing",
+            (false, 0) => "The state between steps",
+            (false, _) => "The state between steps, and scratch memory",
+        }
     }
 
     /// The bodies of what every machine has, each under the conditions of the instruction sets that

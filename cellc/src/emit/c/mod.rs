@@ -80,7 +80,7 @@ impl CFile<'_> {
         out.push_str(&shared);
         out.push_str(&single_spaced(&self.preamble(&format!("{shared}{code}"), !shared.is_empty())));
         out.push_str(&once.own_name(self.stem));
-        vectors::write(&mut out, self, &used);
+        vectors::write(&mut out, self, &used, &[&shared, &code]);
         weights::declare(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));

@@ -283,8 +283,9 @@ fn abreast(text: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Declares what is used.
-pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>) {
+/// Declares what is used, in front of code that calls it.
+pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>, code: &[&str]) {
+    let mut texts = String::new();
     let mut all = used.clone();
     for function in used {
         let others: &[&str] = match (function.kind(), function.lanes) {
@@ -308,19 +309,44 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
     }
+    // one lane has the language's own type
+    all.retain(|function| function.kind() != "type" || function.lanes > 1);
+    if all.iter().any(|function| function.kind() == "type") {
+        texts
+            .push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
+    }
+    all.iter().for_each(|function| function.write(&mut texts, file));
     // what runs in the body of another calls that one's
     let own = |isa: &&'static Isa| !isa.c_functions.is_empty() && file.named(isa) == *isa;
     for isa in file.special().filter(own) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
         let condition = isa.condition().map(|condition| condition.c);
-        guarded(out, condition, &filled(isa.c_functions, &words));
+        let called = called(&filled(isa.c_functions, &words), &[code, &[&texts]].concat());
+        if !called.is_empty() {
+            guarded(out, condition, &called);
+        }
     }
-    // one lane has the language's own type
-    all.retain(|function| function.kind() != "type" || function.lanes > 1);
-    if all.iter().any(|function| function.kind() == "type") {
-        out.push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
+    out.push_str(&texts);
+}
+
+/// Those functions of a text that other texts call, with the comments in front of the first.
+fn called(functions: &str, texts: &[&str]) -> String {
+    let name = |function: &str| {
+        let head = function.lines().find(|line| line.ends_with('{'))?;
+        Some(head[..head.find('(')?].rsplit(' ').next()?.to_owned() + "(")
+    };
+    let all: Vec<&str> = functions.split("\n\n").collect();
+    let is_called = |function: &&str| {
+        name(function).is_some_and(|name| {
+            let others = all.iter().filter(|other| !std::ptr::eq(**other, *function));
+            texts.iter().chain(others).any(|text| text.contains(&name))
+        })
+    };
+    let kept: Vec<_> = all.iter().filter(|part| name(part).is_none() || is_called(part)).copied().collect();
+    match kept.iter().any(|part| name(part).is_some()) {
+        true => kept.join("\n\n").trim_end().to_owned() + "\n",
+        false => String::new(),
     }
-    all.iter().for_each(|function| function.write(out, file));
 }
 
 /// What loads several values tell apart by: the element, but for bits of f32.

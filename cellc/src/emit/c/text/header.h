@@ -117,18 +117,21 @@ typedef struct PREFIX_packed {
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
 //: state
 
-//* aligned
+//* aligned state
 #ifdef __cplusplus
 #define UPPER_ALIGNED alignas(ALIGNMENT)
 #else
 #define UPPER_ALIGNED _Alignas(ALIGNMENT)
 #endif
 
-/* The state between steps, and scratch memory: STATE_BYTES bytes, and padding to multiples of ALIGNMENT. Memory from the heap has to
- * come from aligned_alloc. */
+/* STATE_HOLDS: STATE_BYTES bytes, and padding to multiples of ALIGNMENT.
+ * Memory from the heap has to come from aligned_alloc. */
 //.
-//* not aligned
-/* The state between steps, and scratch memory: STATE_BYTES bytes. */
+//* not aligned state
+/* STATE_HOLDS: STATE_BYTES bytes. */
+//.
+//* empty state
+/* A step of this model takes no scratch memory. */
 //.
 typedef struct PREFIX_state {
 //* block
@@ -141,16 +144,21 @@ typedef struct PREFIX_state {
     ORDER_ALIGNEDuint32_t backwards; /* the order in which large weights are read, 0 and 1 alternately; no result depends on it */
 //.
 //* empty state
-    unsigned char stateless; /* this file needs no scratch memory; C wants a member */
+    unsigned char stateless; /* C wants a member */
 //.
 } PREFIX_state;
 
-//* aligned
+//* aligned state
 #undef UPPER_ALIGNED
 
 //.
-//* state of the caller
+//* state of the caller with variables
 /* Sets every variable to its initial value: call it before the first step. */
+//.
+//* state of the caller without variables
+/* Call it before the first step. */
+//.
+//* state of the caller
 void PREFIX_state_reset(PREFIX_state *state);
 //.
 //: function

@@ -11,7 +11,7 @@
 
 //* extensions
 #if !defined(__GNUC__) && !defined(__clang__)
-#error "this file uses the vector types of gcc and clang: generate it with --target portable for other compilers"
+#error "this file uses extensions of gcc and clang: generate it with --target portable for other compilers"
 #endif
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
     || defined(__NO_SIGNED_ZEROS__) || __FINITE_MATH_ONLY__
@@ -46,7 +46,7 @@
  * (Only clang's -ffp-contract=fast overrides this.) */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif IS_GCC
+#elif defined(__GNUC__)
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=off")
 TUNING
@@ -81,7 +81,7 @@ HEADERS
 //.
 //* no extensions
 #if defined(__GNUC__) || defined(__clang__)
-/* A type has all operations, also those that no kernel calls. */
+/* No warning where a function is not called. */
 #define UPPER_INLINE static inline __attribute__((unused))
 #else
 #define UPPER_INLINE static inline

@@ -100,7 +100,7 @@ void PREFIX_run(RUN_PARAMETERS) {
     PREFIX_advance(isa, ADVANCE_NAMES);
 }
 
-/* One step of the struct. */
+/* One step: PREFIX_run and the functions of the struct call it. */
 static void PREFIX_advance(PREFIX_isa isa, ADVANCE_PARAMETERS) {
 //.
 //* isas to choose

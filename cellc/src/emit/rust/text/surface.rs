@@ -254,7 +254,7 @@ pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
     RUN;
 }
 //* advances
-/// One step of the struct.
+/// One step, which the function and the struct share.
 #[style]
 fn advance(ADVANCE_PARAMETERS: ()) {
     BODIES;
