@@ -60,7 +60,7 @@ impl Default for Wording {
     }
 }
 
-/// What is said is the same, however it is worded.
+/// Two wordings of a diagnostic are equal: tests compare diagnostics by their content.
 impl PartialEq for Wording {
     fn eq(&self, _: &Self) -> bool {
         true

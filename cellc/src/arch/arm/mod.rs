@@ -588,7 +588,7 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
     ..GENERIC
 };
 
-/// The same where it multiplies and adds with one rounding.
+/// NEON with fused multiply-add.
 pub(super) static NEON_FMA: Isa = Isa {
     name: "neon_fma",
     fma: true,

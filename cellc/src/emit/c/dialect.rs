@@ -114,11 +114,11 @@ pub(super) struct C<'a> {
 /// Functions and types that the kernels of a body use and that the file declares first.
 #[derive(Default)]
 pub(super) struct Needs {
-    /// Functions that are called, and on how many lanes.
+    /// Activations that kernels call, and their lanes.
     called: BTreeSet<(String, usize)>,
-    /// Those that are called by another name in loops to which they are not copied.
+    /// Activations that have an outlined version, which loops without an inlined copy call.
     outlined: BTreeSet<(String, usize)>,
-    /// Those that are called for several values at once.
+    /// Activations with a version for an array of values.
     called_each: BTreeSet<(String, usize)>,
     /// Whether an operation is fused.
     pub(super) is_fused: bool,

@@ -177,7 +177,7 @@ fn words(text: &str) -> BTreeSet<&str> {
 #[derive(Default)]
 struct Part {
     isas: Vec<&'static Isa>,
-    /// Of each instance, for activations.
+    /// The lanes of each instance of the activations.
     lanes: Vec<usize>,
     parameters: Parameters,
     /// Names and texts.
@@ -194,8 +194,8 @@ impl Part {
         self.texts.iter().any(|(other, _)| other == name)
     }
 
-    /// What the file includes: the texts between the definitions of names and the end of all
-    /// macros.
+    /// The part of the file that it includes: definitions of names, the texts, and an `#undef` for
+    /// each macro.
     fn section(&self, prefix: &str) -> String {
         let (upper, text) = (prefix.to_ascii_uppercase(), self.text());
         let mut names = self.parameters.types(prefix, &text);
@@ -222,7 +222,7 @@ pub(super) struct Once {
 }
 
 impl Once {
-    /// What these bodies share.
+    /// Finds the kernels and activations that these bodies share.
     pub(super) fn of<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
         let bodies: Vec<_> = bodies.collect();
         let mut once = Self { prefix: prefix.to_owned(), ..Self::default() };
@@ -286,8 +286,7 @@ impl Once {
         self.activations.texts.is_empty() && self.kernels.is_empty()
     }
 
-    /// The functions of an instruction set: those of its own, and what includes the file for those
-    /// that are shared.
+    /// The activations of an instruction set: its own texts, and the lines that include shared texts.
     pub(super) fn functions(&self, isa: &'static Isa, own: &[Piece]) -> String {
         let shares = self.activations.isas.contains(&isa);
         let mut out = self.own(isa, own.iter().filter(|piece| !(shares && self.activations.has(&piece.name))));

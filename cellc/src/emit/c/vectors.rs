@@ -283,7 +283,8 @@ fn abreast(text: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Declares what is used, in front of code that calls it.
+/// Defines the vector types and functions in `used`, and those functions of an instruction set that
+/// `code` calls.
 pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>, code: &[&str]) {
     let mut texts = String::new();
     let mut all = used.clone();
@@ -297,7 +298,7 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
             ("load_i8_pairs_", 1) => &["from_bits"],
             ("loads", 1) if function.element == Element::I8Pair => &["to_bits", "from_bits"],
             ("loads", 1) if function.element == Element::U32 => &["to_bits"],
-            // what needs it says so
+            // kernels request their helper functions themselves
             ("across" | "copy_floats" | "zero_floats" | "row", _) => &[],
             ("row_of_bytes", _) => &["row", "to_bits", "from_bits"],
             ("row_of_pairs", _) => &["row", "to_bits", "from_bits"],

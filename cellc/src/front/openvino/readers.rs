@@ -265,7 +265,7 @@ pub(super) fn reverse_sequence(reader: &mut GraphReader<'_, '_>, data: &mut Data
     Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
 }
 
-/// What is done with elements that are there: `ScatterElementsUpdate` if `by_elements`.
+/// Scattered updates and how they combine with the data: `ScatterElementsUpdate` if `by_elements`.
 pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elements: bool) -> Option<ReadOperation> {
     let combine = match data.set {
         // these define one

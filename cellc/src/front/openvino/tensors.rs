@@ -1,4 +1,4 @@
-//! Parameters and constants: what they hold, and where its bytes are.
+//! Parameters and constants: element types, shapes, and the place of constants in the weights file.
 
 use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
