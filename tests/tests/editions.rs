@@ -143,6 +143,7 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
             lines[..*place]
                 .iter()
                 .rev()
+                .map(|line| line.strip_prefix("pub(super) ").unwrap_or(line))
                 .find_map(|line| line.strip_prefix("unsafe ").unwrap_or(line).strip_prefix("fn "))
         };
         let of_arrays = |place: &usize| {
@@ -157,7 +158,7 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let bodies = &subject.compilation.program.bodies;
         let two_threads = bodies.iter().any(Body::has_halves);
         // those of small networks are decimal numbers
-        let weights = usize::from(text.contains("static WEIGHTS: Aligned<"));
+        let weights = usize::from(text.contains("static WEIGHTS: vectors::Aligned<"));
         let of_tiles = ["fn has_tiles(", "fn tiles<"].into_iter().filter(|text_of| text.contains(text_of)).count();
         let of_isas = if bodies.len() > 1 { bodies.len() } else { 0 };
         assert_eq!(places.len(), of_isas + weights + of_tiles + usize::from(two_threads), "{}", subject.name);

@@ -287,31 +287,14 @@ pub struct RustVector {
 }
 
 impl RustVector {
+    /// Under which `core::arch` has the module of a processor.
+    pub fn condition_of(processor: &str) -> String {
+        format!("target_arch = {processor:?}")
+    }
+
     /// The expression for an operation.
     pub fn operation(&self, name: &str) -> Option<&'static str> {
         self.operations.iter().copied().flatten().find(|(other, _)| *other == name).map(|(_, text)| *text)
-    }
-
-    /// An expression with full paths of intrinsics and types: `use` of `core` has another form in
-    /// edition 2015.
-    pub fn with_paths(&self, text: &str) -> String {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let (mut out, mut rest) = (String::new(), text);
-        while let Some(start) = rest.find(is_part) {
-            let (before, from) = rest.split_at(start);
-            let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
-            let of_x86 = ["_mm", "__m", "_CMP_"].iter().any(|start| word.starts_with(start));
-            let of_arm = word.starts_with('v') && word.contains('_') || word.ends_with("x4_t");
-            out.push_str(before);
-            if of_x86 || of_arm {
-                out.push_str("core::arch::");
-                out.push_str(self.processor);
-                out.push_str("::");
-            }
-            out.push_str(word);
-            rest = after;
-        }
-        out + rest
     }
 }
 

@@ -58,7 +58,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let items = items(contents, rust::Form::Macros);
     let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
-    let items = joined_lists(&show_comments(&prettyplease::unparse(&file), &comments));
+    let items = wrapped(&joined_lists(&show_comments(&prettyplease::unparse(&file), &comments)));
     let mut text = String::new();
     for line in contents.header {
         text.push_str(if line.is_empty() { "//" } else { "// " });
@@ -159,6 +159,39 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         line.push_str(if is_last { part.trim_end_matches(',') } else { part });
     }
     None
+}
+
+/// Comments on lines that are not too long.
+fn wrapped(items: &str) -> String {
+    let mut text = String::with_capacity(items.len());
+    for line in items.lines() {
+        let comment = line.trim_start();
+        let indent = &line[..line.len() - comment.len()];
+        let marker = ["/// ", "// "].into_iter().find(|marker| comment.starts_with(marker));
+        match marker.filter(|_| line.len() > COLUMNS) {
+            None => text.push_str(line),
+            Some(marker) => {
+                let start = format!("{indent}{marker}");
+                let mut len = 0;
+                for word in comment[marker.len()..].split(' ') {
+                    let separator = if len == 0 {
+                        start.as_str()
+                    } else if len + 1 + word.len() > COLUMNS {
+                        len = 0;
+                        text.push('\n');
+                        start.as_str()
+                    } else {
+                        " "
+                    };
+                    text.push_str(separator);
+                    text.push_str(word);
+                    len += separator.len() + word.len();
+                }
+            }
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The comments in their places again.

@@ -176,7 +176,11 @@ impl Tensors<'_> {
         match (self.record, &self.fields[..]) {
             (None, [one]) => of(one),
             (record, fields) => {
-                let fields: String = fields.iter().map(|field| format!("{}: {},", field.name, of(field))).collect();
+                let filled = |field: &&Field| match of(field) {
+                    value if value == field.name => format!("{value},"),
+                    value => format!("{}: {value},", field.name),
+                };
+                let fields: String = fields.iter().map(filled).collect();
                 format!("&{} {{ {fields} }}", record.unwrap_or_default())
             }
         }

@@ -194,7 +194,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
 /// Rust: what every AArch64 computes of four lanes. Weights are little-endian.
 const RUST_ON_4: &[(&str, &str)] = &[
     ("from_lanes", "vld1q_f32(a.as_ptr())"),
-    ("from_halves", "vld1q_f32(a.map(|a| super::half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
+    ("from_halves", "vld1q_f32(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     (
         "from_bytes",
         "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(u64::from(u32::from_le_bytes([a[0][0], a[1][0], a[2][0], a[3][0]])))))))",
@@ -219,7 +219,7 @@ const RUST_ON_4: &[(&str, &str)] = &[
     ("select_less", "vbslq_f32(vcltq_f32(a, b), c, d)"),
     (
         "flush",
-        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(super::FLUSH_LIMIT))))",
+        "vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(a), vcltq_f32(vabsq_f32(a), vdupq_n_f32(FLUSH_LIMIT))))",
     ),
     ("to_bits", "vreinterpretq_u32_f32(a)"),
     ("from_bits", "vreinterpretq_f32_u32(a)"),
@@ -267,7 +267,7 @@ const RUST_4: RustVector = RustVector {
 };
 
 /// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
-const MUL_ADD: &str = "core::arch::aarch64::vfmas_lane_f32::<0>(c, a, core::arch::aarch64::vdup_n_f32(b))";
+const MUL_ADD: &str = "vfmas_lane_f32::<0>(c, a, vdup_n_f32(b))";
 
 /// AArch64 in a file for every machine: the generic body, fused.
 pub(super) static NEON_OF_ANY: Isa = Isa {

@@ -271,8 +271,7 @@ pub static AMX: Isa = Isa {
 };
 
 /// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.
-const MUL_ADD: &str = "core::arch::x86_64::_mm_cvtss_f32(core::arch::x86_64::_mm_fmadd_ss(\
-    core::arch::x86_64::_mm_set_ss(a), core::arch::x86_64::_mm_set_ss(b), core::arch::x86_64::_mm_set_ss(c)))";
+const MUL_ADD: &str = "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c)))";
 
 /// What processor and operating system have. cpuid is a safe function in some versions of Rust, an
 /// unsafe one in others.

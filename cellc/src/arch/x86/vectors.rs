@@ -150,7 +150,7 @@ const BITS_128: &[(&str, &str)] = &[
 
 /// Rust: operations of four lanes of SSE2, which multiplies and adds with two roundings.
 const ON_SSE2: &[(&str, &str)] = &[
-    ("from_halves", "_mm_loadu_ps(a.map(|a| super::half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
+    ("from_halves", "_mm_loadu_ps(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
     (
         "from_pairs",
@@ -162,7 +162,7 @@ const ON_SSE2: &[(&str, &str)] = &[
         "{ let (a, b) = (_mm_and_si128(_mm_castps_si128(a), _mm_set1_epi32(0x7fff_ffff)), _mm_castps_si128(b)); let greater = _mm_cmpgt_epi32(a, b); _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(greater, a), _mm_andnot_si128(greater, b))) }",
     ),
     ("select_less", "{ let less = _mm_cmplt_ps(a, b); _mm_or_ps(_mm_and_ps(less, c), _mm_andnot_ps(less, d)) }"),
-    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::FLUSH_LIMIT)), a)"),
+    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(FLUSH_LIMIT)), a)"),
     (
         "dot_quads",
         "{ let (a_low, a_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(a, a)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(a, a))); let (b_low, b_high) = (_mm_srai_epi16::<8>(_mm_unpacklo_epi8(b, b)), _mm_srai_epi16::<8>(_mm_unpackhi_epi8(b, b))); let (low, high) = (_mm_castsi128_ps(_mm_madd_epi16(a_low, b_low)), _mm_castsi128_ps(_mm_madd_epi16(a_high, b_high))); let sums = _mm_add_epi32(_mm_castps_si128(_mm_shuffle_ps::<0x88>(low, high)), _mm_castps_si128(_mm_shuffle_ps::<0xdd>(low, high))); _mm_add_epi32(c, sums) }",
@@ -181,7 +181,7 @@ const ON_4: &[(&str, &str)] = &[
         "_mm_castsi128_ps(_mm_max_epi32(_mm_castps_si128(_mm_andnot_ps(_mm_set1_ps(-0.0), a)), _mm_castps_si128(b)))",
     ),
     ("select_less", "_mm_blendv_ps(d, c, _mm_cmplt_ps(a, b))"),
-    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(super::FLUSH_LIMIT)), a)"),
+    ("flush", "_mm_andnot_ps(_mm_cmplt_ps(_mm_andnot_ps(_mm_set1_ps(-0.0), a), _mm_set1_ps(FLUSH_LIMIT)), a)"),
     (
         "dot_quads",
         "_mm_add_epi32(c, _mm_madd_epi16(_mm_maddubs_epi16(_mm_abs_epi8(b), _mm_sign_epi8(a, b)), _mm_set1_epi16(1)))",
@@ -226,7 +226,7 @@ const ON_8: &[(&str, &str)] = &[
     ("select_less", "_mm256_blendv_ps(d, c, _mm256_cmp_ps::<{ _CMP_LT_OQ }>(a, b))"),
     (
         "flush",
-        "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(super::FLUSH_LIMIT)), a)",
+        "_mm256_andnot_ps(_mm256_cmp_ps::<{ _CMP_LT_OQ }>(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), _mm256_set1_ps(FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",
@@ -272,7 +272,7 @@ const ON_16: &[(&str, &str)] = &[
     ("select_less", "_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<{ _CMP_LT_OQ }>(a, b), d, c)"),
     (
         "flush",
-        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), _mm512_set1_ps(super::FLUSH_LIMIT)), a)",
+        "_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<{ _CMP_NLT_UQ }>(_mm512_abs_ps(a), _mm512_set1_ps(FLUSH_LIMIT)), a)",
     ),
     (
         "dot_quads",

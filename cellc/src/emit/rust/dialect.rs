@@ -203,11 +203,11 @@ impl Rust {
     fn of_numbers(&mut self, operation: LaneOp, args: Vec<Text>) -> Text {
         use LaneOp as O;
         match operation {
-            O::DotPairs => Text::atom(format!("super::dot_pairs_lane({})", join(args))),
-            O::DotQuads => Text::atom(format!("super::dot_quads_lane({})", join(args))),
-            O::DotUnsignedQuads => Text::atom(format!("super::dot_unsigned_quads_lane({})", join(args))),
-            O::DotEvenBytes => Text::atom(format!("super::dot_even_bytes_lane({})", join(args))),
-            O::DotOddBytes => Text::atom(format!("super::dot_odd_bytes_lane({})", join(args))),
+            O::DotPairs => Text::atom(format!("super::vectors::dot_pairs_lane({})", join(args))),
+            O::DotQuads => Text::atom(format!("super::vectors::dot_quads_lane({})", join(args))),
+            O::DotUnsignedQuads => Text::atom(format!("super::vectors::dot_unsigned_quads_lane({})", join(args))),
+            O::DotEvenBytes => Text::atom(format!("super::vectors::dot_even_bytes_lane({})", join(args))),
+            O::DotOddBytes => Text::atom(format!("super::vectors::dot_odd_bytes_lane({})", join(args))),
             O::WrappingAdd => method("wrapping_add", args),
             O::WrappingSub => method("wrapping_sub", args),
             O::ShiftLeft(n) => Text::compound(format!("{} << {n}", first(args))),

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::dialect::KernelText;
-use super::lints::KERNELS;
-use super::vectors::{ALLOWED, Used};
+use super::lints;
+use super::vectors::Used;
 use crate::emit::alike::{Token, groups};
 
 /// Whether a text calls a function, comments left out.
@@ -96,12 +96,7 @@ impl<'a> Generic<'a> {
     }
 
     /// The module of all generic kernels.
-    pub(super) fn module<'n>(
-        &self,
-        used: &Used,
-        functions: impl Iterator<Item = &'n str>,
-        has_conditions: bool,
-    ) -> String {
+    pub(super) fn module<'n>(&self, used: &Used, functions: impl Iterator<Item = &'n str>) -> String {
         if self.all.is_empty() {
             return String::new();
         }
@@ -118,8 +113,9 @@ impl<'a> Generic<'a> {
             called => format!("use super::activations::{{{}}};\n", called.join(", ")),
         };
         let imported: Vec<_> = used.imported(&text).collect();
-        let allowed = if has_conditions { ALLOWED } else { "" };
-        format!("{allowed}{KERNELS} mod kernels {{\n{activations}use super::{{{}}};\n{text}}}\n", imported.join(", "))
+        let lints = lints::kernels(&text);
+        let imported = imported.join(", ");
+        format!("{}{lints} mod kernels {{\n{activations}use super::vectors::{{{imported}}};\n{text}}}\n", lints::SHARED)
     }
 }
 

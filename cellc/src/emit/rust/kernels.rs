@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::dialect::{INLINED, KernelText, MOST_CLOSURES, Rust, counter};
 use super::generic::{Generic, calls};
-use super::lints::{ACTIVATIONS, KERNELS};
+use super::lints::{self, ACTIVATIONS};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
 use super::vectors::{self, Form, Types, Used};
@@ -30,7 +30,7 @@ const DEEPEST: usize = 24;
 /// A module of kernels, without the types of its vectors: what these have to do depends on all
 /// modules of the file.
 pub(super) struct Module {
-    /// Attributes and name.
+    /// Its condition and name.
     head: String,
     /// The attribute of its functions.
     attribute: String,
@@ -85,7 +85,10 @@ pub(super) fn modules(
 ) -> String {
     let mut all = Used::default();
     outside.iter().for_each(|name| all.shared(name));
-    modules.iter().for_each(|module| all.merge(&module.vectors));
+    for module in modules {
+        all.merge(&module.vectors);
+        all.processors([Some(module.isa), module.fused_by], arch);
+    }
     let common = common(modules);
     let own: Vec<_> = modules
         .iter()
@@ -126,7 +129,9 @@ pub(super) fn modules(
             [] => String::new(),
             names => format!("use super::activations::{{{}}};\n", names.join(", ")),
         };
-        format!("{head} {{\n{imports}{types}{text}{others}}}\n{after}")
+        let of_types = if types.is_empty() { "" } else { lints::TYPES };
+        let lints = of_types.to_owned() + &lints::kernels(&[&*text, &others].concat());
+        format!("{lints} {head} {{\n{imports}{types}{text}{others}}}\n{after}")
     };
     let text: String = modules.iter().enumerate().map(text).collect();
     let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
@@ -138,14 +143,14 @@ pub(super) fn modules(
             let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
             let imports = match (functions.contains("Vector<L>"), has_bits) {
                 (false, _) => "",
-                (true, false) => "use super::Vector;\n",
-                (true, true) => "use super::{Bits, Vector};\n",
+                (true, false) => "use super::vectors::Vector;\n",
+                (true, true) => "use super::vectors::{Bits, Vector};\n",
             };
             format!("{ACTIVATIONS} mod activations {{\n{imports}{functions}}}\n")
         }
     };
-    let text = generic.module(&all, common_names.iter().map(String::as_str), text.contains("#[cfg(")) + &text;
-    vectors::shared(&all, &text, form, alignment) + &functions + &text
+    let text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
+    vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
 }
 
 /// Functions that have one text in all modules that have them, by name.
@@ -181,8 +186,8 @@ impl RustFile<'_> {
             Some(condition) if condition.rust == self.options.arch.rust_held() => String::new(),
             _ => cfg(isa),
         };
-        let head = format!("{cfg} {KERNELS} mod {}", isa.name);
-        self.module(&head, (isa, fused_by), body, &|shared, vectors| {
+        let head = format!("{cfg} mod {}", isa.name);
+        self.module(head, (isa, fused_by), body, &|shared, vectors| {
             self.run(body, shared, &attribute(isa, fused_by), vectors)
         })
     }
@@ -192,14 +197,14 @@ impl RustFile<'_> {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
         // any function calls it
-        let head = format!("{KERNELS} mod pack");
-        self.module(&head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
+        let head = "mod pack".to_owned();
+        self.module(head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
     }
 
     /// A module of kernels, the function that calls them first.
     fn module(
         &self,
-        head: &str,
+        head: String,
         (isa, fused_by): (&'static Isa, Option<&'static Isa>),
         body: BodyRef<'_>,
         run: &dyn Fn(&Shared, &mut Used) -> String,
@@ -238,17 +243,7 @@ impl RustFile<'_> {
         let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
         lanes::write(&mut text, &dialect.used, (isa, fused_by), &dialect.attribute);
         let Rust { vectors, functions, kernels, attribute, .. } = dialect;
-        Module {
-            head: head.to_owned(),
-            attribute,
-            kernels,
-            text,
-            functions,
-            vectors,
-            isa,
-            fused_by,
-            after: String::new(),
-        }
+        Module { head, attribute, kernels, text, functions, vectors, isa, fused_by, after: String::new() }
     }
 
     /// The function that calls the kernel that packs.

@@ -1,7 +1,7 @@
 //! What a user of the generated Rust sees.
 
-use super::lints::{STYLE, UNUSED, UNUSED_NEW, UNUSED_STYLE};
-use super::types::parameter;
+use super::lints::{MANY, UNUSED, UNUSED_NEW};
+use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps, tuple};
 use crate::arch::Isa;
 use crate::emit::names::{Field, pascal_case};
@@ -22,9 +22,8 @@ impl RustFile<'_> {
     /// All items.
     pub(super) fn surface(&self) -> String {
         let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
-        self.refused()
-            + &version
-            + &self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect::<String>()
+        let items: String = self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect();
+        self.refused() + &version + &with_many(&items)
     }
 
     fn of_name(&self, name: &str) -> String {
@@ -67,9 +66,7 @@ impl RustFile<'_> {
         let pool = if self.interface.pool { "&mut self.pair" } else { "" };
         let mut words = vec![
             ("#[unused_new]", UNUSED_NEW.to_owned()),
-            ("#[unused_style]", UNUSED_STYLE.to_owned()),
             ("#[unused]", UNUSED.to_owned()),
-            ("#[style]", STYLE.to_owned()),
             ("#[aligned]", self.options.arch.rust_struct.to_owned()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
             ("CONST_FN", const_fn.to_owned()),
@@ -244,6 +241,12 @@ impl RustFile<'_> {
     }
 }
 
+/// Items, whose functions with more parameters than clippy takes for few have their attribute.
+fn with_many(items: &str) -> String {
+    let lint = |line: &str| if has_long_list(line) { MANY } else { "" };
+    items.lines().map(|line| format!("{}{line}\n", lint(line))).collect()
+}
+
 impl OwnWords for RustFile<'_> {
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
         let (cfg, kind) = (self.cfg(isa), pascal_case(isa.name));
@@ -273,7 +276,7 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!("self.{name} = *part_of::<{at}, {len}, _, _>(&WEIGHTS.0);"),
+            Some(at) => format!("self.{name} = *vectors::part_of::<{at}, {len}, _, _>(&WEIGHTS.0);"),
         };
         vec![("RESET;", reset)]
     }

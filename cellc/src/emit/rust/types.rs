@@ -50,3 +50,8 @@ pub(super) fn attribute(isa: &Isa, fused_by: Option<&Isa>) -> String {
         (features, _) => format!("#[target_feature(enable = {features:?})]"),
     }
 }
+
+/// Whether a line begins a function with more parameters than clippy takes for few.
+pub(super) fn has_long_list(line: &str) -> bool {
+    line.contains("fn ") && line.matches(": ").count() > 7
+}

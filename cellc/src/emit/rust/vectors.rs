@@ -13,29 +13,18 @@ use crate::emit::text::{FORMATTED, filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
-/// The attribute of an item that only some bodies use: a compiler leaves bodies for other machines
-/// out.
-macro_rules! allowed {
-    ($lint:literal) => {
-        concat!("#[allow(", $lint, ", reason = \"a compiler for another machine takes bodies that do not use it\")]\n")
-    };
-}
+/// The head of the module of what kernels share.
+const MODULE: &str =
+    "/// Vectors, parts of arrays whose bounds are checked when the file is compiled, and what else kernels share.
+#[allow(dead_code, unused_imports, unused_macros, reason = \"machines differ in what they use\")]
+";
 
-pub(super) const ALLOWED: &str = allowed!("dead_code");
-const MACROS_ALLOWED: &str = allowed!("unused_macros");
-const IMPORTS_ALLOWED: &str = allowed!("unused_imports");
-
-/// The attribute of functions whose bodies are unsafe blocks.
-macro_rules! maybe_safe {
-    () => {
-        "#[allow(unused_unsafe, reason = \"newer versions of core make some intrinsics safe\")]"
-    };
-}
-
-const MAYBE_SAFE: &str = maybe_safe!();
-
-/// The attribute of a type whose field no operation of some networks reads.
-const UNREAD: &str = "#[allow(dead_code, reason = \"not every network has an operation that reads the value\")]";
+/// The module of what types of vectors call: `use` has no path to `core` that all editions have.
+const INTRINSICS: &str = "/// The intrinsics of the processor.
+pub(super) mod intrinsics {
+    #[allow(unused_extern_crates, reason = \"edition 2015 knows the crate by no other path\")]
+    extern crate core;
+";
 
 /// What the modules of a file use: operations of all, vector lengths of each.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +44,8 @@ pub(super) struct Used {
     weights: BTreeSet<&'static str>,
     /// What is done with columns of panels.
     columns: BTreeSet<&'static str>,
+    /// Processors whose intrinsics types call.
+    processors: BTreeSet<&'static str>,
 }
 
 /// Dot products of integers, and what they compute.
@@ -134,6 +125,14 @@ impl Used {
         self.at_once = self.at_once.max(other.at_once);
         self.weights.extend(&other.weights);
         self.columns.extend(&other.columns);
+        self.processors.extend(&other.processors);
+    }
+
+    /// Notes the processors whose intrinsics the types of a module call.
+    pub(super) fn processors(&mut self, isas: [Option<&Isa>; 2], arch: &Arch) {
+        let rows = isas.into_iter().flatten().flat_map(|isa| isa.rust_vectors);
+        let rows = rows.filter(|row| !self.lanes.is_empty() && arch.may_be(row.processor));
+        self.processors.extend(rows.map(|row| row.processor).collect::<Vec<_>>());
     }
 
     fn operations(&self, of: Of) -> impl Iterator<Item = &'static Operation> + '_ {
@@ -232,7 +231,7 @@ use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 /// All operations, in the order in which traits and macros have them.
 const OPERATIONS: &[Operation] = &[
     operation("from_lanes", Vector, From("f32"), "", "a"),
-    operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "super::half_to_f32(u16::from_le_bytes(a))"),
+    operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "half_to_f32(u16::from_le_bytes(a))"),
     operation("from_bytes", Vector, From("[u8; 1]"), "Of integers.", "f32::from(i8::from_le_bytes(a))"),
     operation(
         "from_pairs",
@@ -305,7 +304,7 @@ const OPERATIONS: &[Operation] = &[
         Vector,
         Lanes(1),
         "0 where the magnitude is below 2^-100.",
-        "if a.abs() < super::FLUSH_LIMIT { 0.0 } else { a }",
+        "if a.abs() < FLUSH_LIMIT { 0.0 } else { a }",
     ),
     operation("to_bits", Vector, ToBits, "", "a.to_bits()"),
     operation("from_bits", Vector, OfBits, "", "f32::from_bits(a)"),
@@ -370,67 +369,34 @@ impl Operation {
             Shape::From(_) => "let $a = from; Self(unsafe { $NAME })".to_owned(),
             Shape::To => "let ($a, $b) = (self.0, to); unsafe { $NAME }".to_owned(),
             Shape::Splat => "let $a = x; Self(unsafe { $NAME })".to_owned(),
-            Shape::Lanes(1) => "let $a = self.0; Self(unsafe { $NAME })".to_owned(),
             Shape::Lanes(count) => {
-                let names = ["$a", "$b", "$c", "$d"][..count].join(", ");
-                let values = ["self.0", "b.0", "c.0", "d.0"][..count].join(", ");
-                format!("let ({names}) = ({values}); Self(unsafe {{ $NAME }})")
+                return of_lanes(Kind::Register, self.name, count, "$NAME")
+                    .replace("$NAME", &format!("${}", self.name));
             }
             Shape::Shift => "let ($a, $b) = (self.0, n); Self(unsafe { $NAME })".to_owned(),
             Shape::ToBits => "let $a = self.0; $bits(unsafe { $NAME })".to_owned(),
             Shape::OfBits => "let $a = bits.0; Self(unsafe { $NAME })".to_owned(),
             Shape::Provided => return String::new(),
         };
-        format!(
-            "            #[inline(always)] {} {{ {} }}\n",
-            self.head("$lanes"),
-            body.replace("$NAME", &format!("${}", self.name))
-        )
+        let body = body.replace("$NAME", &format!("${}", self.name));
+        method("            ", "#[inline(always)]", &self.head("$lanes"), &body)
     }
 
     /// The method of an array, lane by lane.
     fn of_array(&self) -> String {
         let lane = self.lane;
-        let zero = if self.of == Of::Bits { "[0; $lanes]" } else { "[0.0; $lanes]" };
-        let into = |from: &str, out: &str, zero: &str| {
-            format!(
-                "let mut lanes = {zero}; for (lane, a) in lanes.iter_mut().pairs({from}) {{ let a = *a; *lane = {lane}; }} {out}(lanes)"
-            )
-        };
         let body = match self.shape {
             Shape::From("f32") => "Self(*from)".to_owned(),
-            Shape::From(_) => into("from", "Self", zero),
+            Shape::From(_) => format!("Self(map(*from, |a| {lane}))"),
             Shape::To => "*to = self.0;".to_owned(),
             Shape::Splat => "Self([x; $lanes])".to_owned(),
-            Shape::Lanes(_) if lane == "$mul_add" => {
-                "let mut c = c; for ((x, y), lane) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*x, *y, *lane); *lane = unsafe { $mul_add }; } c".to_owned()
-            }
-            Shape::Lanes(1) => {
-                format!("let mut out = self; for lane in out.0.iter_mut() {{ let a = *lane; *lane = {lane}; }} out")
-            }
-            Shape::Lanes(count) => {
-                let others = &["b", "c", "d"][..count - 1];
-                let (mut pattern, mut source) = ("lane".to_owned(), "out.0.iter_mut()".to_owned());
-                let mut values = String::from("*lane");
-                for other in others {
-                    pattern = format!("({pattern}, {other})");
-                    let _ = write!(source, ".pairs(&{other}.0)");
-                    let _ = write!(values, ", *{other}");
-                }
-                let names: Vec<_> = std::iter::once("a").chain(others.iter().copied()).collect();
-                format!(
-                    "let mut out = self; for {pattern} in {source} {{ let ({}) = ({values}); *lane = {lane}; }} out",
-                    names.join(", ")
-                )
-            }
-            Shape::Shift => {
-                format!("let mut out = self; for lane in out.0.iter_mut() {{ let a = *lane; *lane = {lane}; }} out")
-            }
-            Shape::ToBits => into("&self.0", "$bits", "[0; $lanes]"),
-            Shape::OfBits => into("&bits.0", "Self", "[0.0; $lanes]"),
+            Shape::Lanes(count) => return of_lanes(Kind::Array, self.name, count, lane),
+            Shape::Shift => format!("Self(map(self.0, |a| {lane}))"),
+            Shape::ToBits => format!("$bits(map(self.0, |a| {lane}))"),
+            Shape::OfBits => format!("Self(map(bits.0, |a| {lane}))"),
             Shape::Provided => return String::new(),
         };
-        format!("            #[inline] {} {{ {body} }}\n", self.head("$lanes"))
+        method("            ", "#[inline]", &self.head("$lanes"), &body)
     }
 
     /// The method of a vector of one lane, which is a number.
@@ -454,7 +420,7 @@ impl Operation {
             Shape::OfBits => format!("let a = bits; Self({lane})"),
             Shape::Provided => return String::new(),
         };
-        format!("            #[inline(always)] {} {{ {body} }}\n", self.head("1"))
+        method("            ", "#[inline(always)]", &self.head("1"), &body)
     }
 
     /// The method of two vectors side by side.
@@ -466,7 +432,10 @@ impl Operation {
         };
         let made = |[a, b]: [&str; 2]| format!("Joined(A::{name}({a}), B::{name}({b}))");
         let body = match self.shape {
-            Shape::From(_) => made(["part_of::<0, LA, _, L>(from)", "part_of::<LA, LB, _, L>(from)"]),
+            Shape::From(_) => {
+                let parts = "let (a, b) = (part_of::<0, LA, _, L>(from), part_of::<LA, LB, _, L>(from));";
+                format!("{parts} {}", made(["a", "b"]))
+            }
             Shape::To => {
                 let parts = ["0, LA", "LA, LB"].map(|part| format!("part_of_mut::<{part}, _, L>(to)"));
                 format!("self.0.{name}({}); self.1.{name}({});", parts[0], parts[1])
@@ -484,7 +453,7 @@ impl Operation {
             Shape::OfBits => made(["bits.0", "bits.1"]),
             Shape::Provided => return String::new(),
         };
-        format!("    #[inline(always)] {} {{ {body} }}\n", self.head("L"))
+        method("    ", "#[inline(always)]", &self.head("L"), &body)
     }
 
     /// The method of the bits of one lane, which are a number.
@@ -497,68 +466,161 @@ impl Operation {
     }
 }
 
-/// The traits and macros that the modules of a file share.
-pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize) -> String {
+/// The first operand of an operation on lanes, and the others; or the parameters of a macro for all
+/// such operations.
+fn of_lanes(kind: Kind, name: &str, count: usize, value: &str) -> String {
+    let others = &["b", "c", "d"][..count - 1];
+    let all = |text: &str| others.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
+    method_of_lanes(kind, (name, "a", value), &all, "            ")
+}
+
+/// The methods of all such operations, whose names, operands and values are parameters of a macro.
+fn of_all_lanes(kind: Kind, prefix: &str) -> String {
+    let [name, first, other, value] = ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
+    let all = |text: &str| match text.strip_suffix("; ") {
+        Some(statement) => format!("$({};)* ", statement.replace("OTHER", &other)),
+        None => format!("$({})*", text.replace("OTHER", &other)),
+    };
+    let text = method_of_lanes(kind, (&name, &first, &value), &all, "            ");
+    format!("            $({})*\n", text.trim())
+}
+
+/// A method of an operation on lanes: `all` repeats a text for every operand but the first.
+fn method_of_lanes(
+    kind: Kind,
+    (name, first, value): (&str, &str, &str),
+    all: &dyn Fn(&str) -> String,
+    indent: &str,
+) -> String {
+    let (attribute, body) = match kind {
+        Kind::Register => (
+            "#[inline(always)]",
+            format!("let ({first},{}) = (self.0,{});\nSelf(unsafe {{ {value} }})", all(" OTHER,"), all(" OTHER.0,")),
+        ),
+        _ => (
+            "#[inline]",
+            format!(
+                "let mut lanes = self;\n{}for lane in lanes.0.iter_mut() {{\n    let {first} = *lane;\n{}    // SAFETY: a multiply-add alone may call an intrinsic, one that the machine has\n    *lane = unsafe {{ {value} }};\n}}\nlanes",
+                line(&all("let mut OTHER = OTHER.0.iter(); "), ""),
+                line(&all("let Some(&OTHER) = OTHER.next() else { break }; "), "    "),
+            ),
+        ),
+    };
+    let body: String = body.lines().map(|line| format!("{indent}    {line}\n")).collect();
+    format!(
+        "{indent}{attribute}\n{indent}fn {name}(self{}) -> Self {{\n{body}{indent}}}\n",
+        all(", OTHER: Self").replace("$(,", " $(,")
+    )
+}
+
+/// A line of text, if it is not empty.
+fn line(text: &str, indent: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{indent}{}\n", text.trim_end()) }
+}
+
+/// The text of a method: on one line, if it is short.
+fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
+    let line = format!("{indent}{attribute} {head} {{ {body} }}\n");
+    if line.len() <= LINE {
+        return line;
+    }
+    let statements: String =
+        body.split_inclusive("; ").map(|statement| format!("{indent}    {}\n", statement.trim_end())).collect();
+    format!("{indent}{attribute}\n{indent}{head} {{\n{statements}{indent}}}\n")
+}
+
+/// What the modules of a file share, whose text is `text`: functions of single numbers, then the
+/// module of traits, macros and other functions.
+pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch: &Arch) -> String {
+    let mut out = traits(used);
+    let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
+    let macros: Vec<_> = macros
+        .into_iter()
+        .filter(|(call, _)| form == Form::Macros && text.contains(call))
+        .map(|(_, text)| text(used))
+        .collect();
+    out.extend(macros.iter().map(|text| formatted(text)));
+    let rows = [
+        (used.weights.is_empty(), weights as fn(&Used) -> String),
+        (used.columns.is_empty(), columns),
+        (used.sums.is_empty(), row_sums),
+    ];
+    out.extend(rows.into_iter().filter(|(is_unused, _)| !is_unused).map(|(_, text)| visible(&text(used))));
+    if text.contains("Joined<") {
+        out.push_str(&formatted(&visible(&joined(used, form))));
+    }
+    if used.has_bits() && (text.contains("number!(F32x1") || text.contains("struct F32x1(")) {
+        out.push_str(&u32_bits(used));
+    }
+    let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
+    let mut of_numbers = String::new();
+    for (name, part) in parts(SHARED) {
+        let is_used = used.shared.contains(name) || is_called(name, text) || is_called(name, &out);
+        if is_used {
+            let part = filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment)]);
+            match OF_NUMBERS.contains(&name) {
+                true => of_numbers.push_str(&part),
+                false => out.push_str(&visible(&part)),
+            }
+        }
+    }
+    out.push_str(&intrinsics(&used.processors, arch));
+    match out.is_empty() {
+        true => of_numbers,
+        false => {
+            let macros = if macros.is_empty() { "" } else { "#[macro_use]\n" };
+            format!("{of_numbers}{MODULE}{macros}mod vectors {{\n{out}}}\n")
+        }
+    }
+}
+
+/// The traits of vectors and of their bits.
+fn traits(used: &Used) -> String {
     let has_bits = used.has_bits();
     let bits = if has_bits { "/// The bits of as many lanes.\ntype Bits: Bits<L>;\n" } else { "" };
     let declared = |of| used.operations(of).map(Operation::declared).collect::<String>();
     let mut out = String::new();
-    let vector = declared(Of::Vector);
     if !used.operations.is_empty() {
+        let vector = declared(Of::Vector);
         let _ = write!(
             out,
-            "/// `L` numbers, and what kernels compute of them.\ntrait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
+            "/// `L` numbers, and what kernels compute of them.\npub(super) trait Vector<const L: usize>: Copy {{ {bits} {vector} }}\n"
         );
     }
     if has_bits {
-        let _ = write!(
-            out,
-            "/// The bits of `L` numbers.\ntrait Bits<const L: usize>: Copy {{ {} }}\n",
-            declared(Of::Bits)
-        );
-    }
-    if form == Form::Macros {
-        let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
-        out.extend(macros.iter().filter(|(call, _)| text.contains(call)).map(|(_, text)| formatted(&text(used))));
-    }
-    // a compiler for another machine may take bodies that use none of these
-    let guarded = |items: String| if text.contains("#[cfg(") { allowed_items(&items) } else { items };
-    if !used.weights.is_empty() {
-        out.push_str(&guarded(weights(used)));
-    }
-    if !used.columns.is_empty() {
-        out.push_str(&guarded(columns(used)));
-    }
-    if !used.sums.is_empty() {
-        out.push_str(&guarded(row_sums(used)));
-    }
-    if text.contains("Joined<") {
-        out.push_str(&formatted(&guarded(joined(used))));
-    }
-    if has_bits && (text.contains("number!(F32x1") || text.contains("struct F32x1(")) {
-        out.push_str(&u32_bits(used));
-    }
-    let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
-    for (name, part) in parts(SHARED) {
-        let called = match name {
-            // imported by modules, too
-            "Pairs" => "Pairs".to_owned(),
-            "FLUSH_LIMIT" => "super::FLUSH_LIMIT".to_owned(),
-            // of operations of vectors
-            "part_of" | "part_of_mut" => format!("{name}::<"),
-            "chunks" => "hidden_chunks".to_owned(),
-            name if OF_NUMBERS.contains(&name) => format!("super::{name}("),
-            _ => format!("{name}("),
-        };
-        if used.shared.contains(name) || text.contains(&called) || out.contains(&called) {
-            // where a compiler takes other bodies, nothing may call it
-            let is_allowed = name == "Pairs" || part.contains("#[unused]");
-            let is_guarded = !is_allowed && text.contains("#[cfg(");
-            out.push_str(if is_guarded { ALLOWED } else { "" });
-            out.push_str(&filled(part, &[("FLUSH_BELOW", &tiny), ("ALIGNMENT", &alignment), ("#[unused]\n", ALLOWED)]));
-        }
+        let bits = declared(Of::Bits);
+        let _ = write!(out, "/// The bits of `L` numbers.\npub(super) trait Bits<const L: usize>: Copy {{ {bits} }}\n");
     }
     out
+}
+
+/// Whether a text uses what modules share under a name.
+fn is_called(name: &str, text: &str) -> bool {
+    let called = match name {
+        // imported by modules, too
+        "Pairs" => ".pairs(".to_owned(),
+        "FLUSH_LIMIT" => "FLUSH_LIMIT".to_owned(),
+        // of operations of vectors
+        "part_of" | "part_of_mut" => format!("{name}::<"),
+        "chunks" => "hidden_chunks".to_owned(),
+        name if OF_NUMBERS.contains(&name) => format!("super::{name}("),
+        _ => format!("{name}("),
+    };
+    let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    text.match_indices(&called).any(|(at, _)| called.starts_with('.') || !text[..at].ends_with(is_other))
+}
+
+/// The module of the intrinsics of some processors.
+fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
+    if processors.is_empty() {
+        return String::new();
+    }
+    let import = |processor: &&str| {
+        let condition = RustVector::condition_of(processor);
+        let cfg = if condition == arch.rust_held() { String::new() } else { format!("#[cfg({condition})]\n") };
+        format!("{cfg}pub(in super::super) use self::core::arch::{processor}::*;\n")
+    };
+    format!("{INTRINSICS}{}}}\n", processors.iter().map(import).collect::<String>())
 }
 
 /// Functions of single numbers, which modules call by their path.
@@ -580,34 +642,21 @@ fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
     all.filter(|operation| operation.shape != Shape::Provided)
 }
 
-/// The parameter of a macro that lists dot products.
-const DOT_PARAMETERS: &str = "$(; $(#[$doc:meta])* $dot:ident: $sum:expr)*";
+/// The parameter of a macro that lists operations on lanes: their names, operands and values.
+fn listed_lanes(prefix: &str) -> String {
+    format!("$(${prefix}name:ident(${prefix}x:ident $(, ${prefix}y:ident)*): ${prefix}value:expr),*")
+}
 
-const DOTS_OF_REGISTER: &str = concat!(
-    "        impl $bits {
-            $($(#[$doc])*
-            #[inline(always)]
-            ",
-    maybe_safe!(),
-    "
-            fn $dot(self, b: Self, c: Self) -> Self { let ($a, $b, $c) = (self.0, b.0, c.0); Self(unsafe { $sum }) })*
-        }
-"
-);
-
-const DOTS_OF_ARRAY: &str = "        impl $bits {
-            $($(#[$doc])*
-            #[inline(always)]
-            fn $dot(self, b: Self, c: Self) -> Self {
-                let mut c = c;
-                for ((x, y), lane) in self.0.iter().pairs(&b.0).pairs(c.0.iter_mut()) { let ($a, $b, $c) = (*x, *y, *lane); *lane = $sum; }
-                c
-            })*
-        }
-";
+/// Operations on lanes, as the argument of a macro.
+fn lanes_arguments(all: impl Iterator<Item = (&'static str, usize, String)>) -> String {
+    let argument = |(name, count, value): (&str, usize, String)| {
+        format!("{name}({}): {value}", ["a", "b", "c", "d"][..count].join(", "))
+    };
+    flowed("    ", all.map(argument))
+}
 
 /// The most columns of a line of a list.
-const LINE: usize = 120;
+const LINE: usize = 96;
 
 /// A list on as few lines as hold it, each after an indentation.
 fn flowed(indent: &str, list: impl Iterator<Item = String>) -> String {
@@ -621,7 +670,20 @@ fn flowed(indent: &str, list: impl Iterator<Item = String>) -> String {
             _ => lines.push(format!("{indent}{item}")),
         }
     }
-    lines.join(",\n")
+    lines.iter().map(|line| folded(indent, line)).collect::<Vec<_>>().join(",\n")
+}
+
+/// A long line as several.
+fn folded(indent: &str, line: &str) -> String {
+    let mut rest = line;
+    let mut out = String::new();
+    while rest.len() > LINE {
+        let is_end = |at: &usize| ["; ", ", "].iter().any(|end| rest[..*at].ends_with(end));
+        let Some(at) = (indent.len() + 5..LINE).rev().find(is_end) else { break };
+        let _ = write!(out, "{}\n{indent}    ", rest[..at].trim_end());
+        rest = &rest[at..];
+    }
+    out + rest
 }
 
 /// Lines that are formatted already.
@@ -635,13 +697,20 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
         Of::Vector => ("Vector", "$vector", ""),
         Of::Bits => ("Bits", "$bits", ""),
     };
-    format!("        {MAYBE_SAFE}\n        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
+    format!("        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
 }
 
-/// The types and implementations that a macro makes, but for dot products, with the parameters of
-/// the macro.
-fn body(used: &Used, kind: Kind) -> String {
-    let methods = |of| used.operations(of).map(|operation| operation.of(kind)).collect::<String>();
+/// The types and implementations that a macro makes, with the parameters of the macro.
+fn body(used: &Used, kind: Kind, form: Form) -> String {
+    let is_listed = |operation: &Operation| {
+        form == Form::Macros && kind != Kind::Number && matches!(operation.shape, Shape::Lanes(_))
+    };
+    let methods = |of| {
+        let (lists, others): (Vec<_>, Vec<_>) = used.operations(of).partition(|operation| is_listed(operation));
+        let others: String = others.into_iter().map(|operation| operation.of(kind)).collect();
+        let prefix = if of == Of::Vector { "" } else { "bits_" };
+        others + &if lists.is_empty() { String::new() } else { of_all_lanes(kind, prefix) }
+    };
     let has_bits = used.has_bits();
     let (fields, integers, lanes, bits) = match kind {
         Kind::Register => ("$register", "$integers", "$lanes", "$bits"),
@@ -649,31 +718,44 @@ fn body(used: &Used, kind: Kind) -> String {
         Kind::Number => ("f32", "u32", "1", "u32"),
     };
     let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
-    let mut body = format!("        #[derive(Clone, Copy)]\n        {UNREAD}\n        struct $vector({fields});\n");
+    let mut body = format!("        #[derive(Clone, Copy)]\n        struct $vector({fields});\n");
     body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
     if has_bits && kind != Kind::Number {
-        let _ = write!(body, "        #[derive(Clone, Copy)]\n        {UNREAD}\n        struct $bits({integers});\n");
+        let _ = write!(body, "        #[derive(Clone, Copy)]\n        struct $bits({integers});\n");
         body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
+        if !used.dots.is_empty() && form == Form::Macros {
+            let _ = write!(body, "        impl $bits {{\n{}        }}\n", of_all_lanes(kind, "dot_"));
+        }
     }
     body
 }
 
+/// The lists of operations on lanes in the parameters of a macro, each after a semicolon.
+fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)> {
+    let of = |of| used.operations(of).filter(|operation| matches!(operation.shape, Shape::Lanes(_))).collect();
+    let lists: [(Vec<_>, _); 2] = [(of(Of::Vector), ""), (of(Of::Bits), "bits_")];
+    lists.into_iter().filter(|(list, _)| !list.is_empty()).collect()
+}
+
+/// The parameters of a macro that are such lists.
+fn list_parameters(used: &Used) -> String {
+    let lists = lists(used);
+    let dots = (!used.dots.is_empty()).then_some("dot_");
+    let prefixes = lists.iter().map(|(_, prefix)| *prefix).chain(dots);
+    prefixes.map(|prefix| format!(";\n     {}", listed_lanes(prefix))).collect()
+}
+
 fn register(used: &Used) -> String {
-    let own = expressions(used).map(|operation| format!("{0}: ${0}:expr", operation.name));
-    let parameters = format!(",\n{}", flowed("     ", own));
+    let own = expressions(used).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
+    let own = flowed("     ", own.map(|operation| format!("{0}: ${0}:expr", operation.name)));
     let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
-    let (mut parameters, mut body) = (parameters, body(used, Kind::Register));
-    if !used.dots.is_empty() {
-        let _ = write!(parameters, "\n     {DOT_PARAMETERS}");
-        body += DOTS_OF_REGISTER;
-    }
+    let (lists, body) = (list_parameters(used), body(used, Kind::Register, Form::Macros));
     format!(
-        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands. A kernel need
-/// not use every operation, and some intrinsics are safe functions in newer versions of `core`: two lints are silenced.
-{MACROS_ALLOWED}macro_rules! register {{
-    ($vector:ident($register:ty){bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident, $d:ident|{parameters}) => {{
-        // SAFETY, of every expression: functions with the features of its instructions alone use the type, and an `Isa` lets them be
-        // called only where the processor has these; memory is read and written inside an array of lanes
+        "/// A register of `core::arch` as a [`Vector`]: an expression for each operation, of its operands.
+macro_rules! register {{
+    ($vector:ident($register:ty){bits}, $lanes:literal,
+     |$a:ident, $b:ident|\n{own}{lists}) => {{
+        // SAFETY, of every expression: only functions with the features of its instructions use the type, and an `Isa` lets them be called only where the processor has these features; memory is read and written inside an array of lanes
 {body}    }};
 }}
 "
@@ -682,15 +764,11 @@ fn register(used: &Used) -> String {
 
 fn array(used: &Used) -> String {
     let bits = if used.has_bits() { ", $bits:ident" } else { "" };
-    let (mut parameters, mut body) = (String::new(), body(used, Kind::Array));
-    if !used.dots.is_empty() {
-        parameters = format!("\n     {DOT_PARAMETERS}");
-        body += DOTS_OF_ARRAY;
-    }
+    let (lists, body) = (list_parameters(used), body(used, Kind::Array, Form::Macros));
     format!(
-        "/// An array of lanes as a [`Vector`].
-{MACROS_ALLOWED}macro_rules! array {{
-    ($vector:ident{bits}, $lanes:literal, |$a:ident, $b:ident, $c:ident| $mul_add:expr{parameters}) => {{
+        "/// An array of lanes as a [`Vector`]: an expression for each operation, of one lane of its operands.
+macro_rules! array {{
+    ($vector:ident{bits}, $lanes:literal{lists}) => {{
 {body}    }};
 }}
 "
@@ -698,10 +776,10 @@ fn array(used: &Used) -> String {
 }
 
 fn number(used: &Used) -> String {
-    let body = body(used, Kind::Number);
+    let body = body(used, Kind::Number, Form::Macros);
     format!(
         "/// A number as a [`Vector`].
-{MACROS_ALLOWED}macro_rules! number {{
+macro_rules! number {{
     ($vector:ident, |$a:ident, $b:ident, $c:ident| $mul_add:expr) => {{
 {body}    }};
 }}
@@ -716,13 +794,10 @@ fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)
     words.extend(arguments.iter().map(|(word, value)| (word.as_str(), value.as_str())));
     words.extend([("$a", "a"), ("$b", "b"), ("$c", "c"), ("$d", "d")]);
     words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
-    let mut out = filled(&body(used, kind), &words);
-    let dot_text = if kind == Kind::Register { DOTS_OF_REGISTER } else { DOTS_OF_ARRAY };
-    for (name, sum) in dots {
-        let one = dot_text.replace("$($(#[$doc])*", "").replace("})*", "}");
-        let words =
-            [("$bits", names[1].1.as_str()), ("$dot", name), ("$sum", sum), ("$a", "a"), ("$b", "b"), ("$c", "c")];
-        out += &filled(&one, &words);
+    let mut out = filled(&body(used, kind, Form::Expanded), &words);
+    if !dots.is_empty() {
+        let methods: String = dots.iter().map(|(name, sum)| of_lanes(kind, name, 3, sum)).collect();
+        let _ = write!(out, "        impl {} {{\n{methods}        }}\n", names[1].1);
     }
     out
 }
@@ -737,10 +812,10 @@ pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     Some((first, lanes - first))
 }
 
-/// Items that may be unused.
-fn allowed_items(items: &str) -> String {
-    let is_item = |line: &str| ["struct ", "impl<", "trait "].iter().any(|start| line.starts_with(start));
-    items.lines().map(|line| format!("{}{line}\n", if is_item(line) { ALLOWED } else { "" })).collect()
+/// Items that the modules around may use.
+fn visible(items: &str) -> String {
+    let is_item = |line: &str| ["struct ", "trait ", "fn ", "const "].iter().any(|start| line.starts_with(start));
+    items.lines().map(|line| format!("{}{line}\n", if is_item(line) { "pub(super) " } else { "" })).collect()
 }
 
 /// What adds rows of weights to sums.
@@ -800,15 +875,29 @@ const ROW_SUMS: &str = include_str!("text/row_sums.rs");
 const WEIGHTS: &str = include_str!("text/weights.rs");
 
 /// The type of two vectors side by side.
-fn joined(used: &Used) -> String {
-    let methods = |of| used.operations(of).map(Operation::of_joined).collect::<String>();
+fn joined(used: &Used, form: Form) -> String {
+    let is_listed = |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
+    let methods = |of| {
+        let (lists, others): (Vec<_>, Vec<_>) = used.operations(of).partition(|operation| is_listed(operation));
+        let others: String = others.into_iter().map(Operation::of_joined).collect();
+        let listed = |operation: &Operation| match operation.shape {
+            Shape::Lanes(count) => format!("{}({})", operation.name, ["b", "c", "d"][..count - 1].join(", ")),
+            _ => String::new(),
+        };
+        let lists = flowed("        ", lists.into_iter().map(listed));
+        others + &if lists.is_empty() { lists } else { format!("    both!(\n{lists}\n    );\n") }
+    };
     let bits = if used.has_bits() { "    type Bits = Joined<A::Bits, B::Bits, LA, LB, L>;\n" } else { "" };
     let parameters = "const LA: usize, const LB: usize, const L: usize";
-    let mut out = format!(
+    let mut out = if form == Form::Macros { BOTH.to_owned() } else { String::new() };
+    let _ = write!(
+        out,
         "/// Two vectors side by side, of `LA` and `LB` lanes.
 #[derive(Clone, Copy)]
 struct Joined<A, B, {parameters}>(A, B);
-impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L> for Joined<A, B, LA, LB, L> {{
+impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L>
+    for Joined<A, B, LA, LB, L>
+{{
 {bits}{}}}
 ",
         methods(Of::Vector)
@@ -816,12 +905,26 @@ impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L> for Joined<A, B, LA, 
     if used.has_bits() {
         let _ = write!(
             out,
-            "impl<A: Bits<LA>, B: Bits<LB>, {parameters}> Bits<L> for Joined<A, B, LA, LB, L> {{\n{}}}\n",
+            "impl<A: Bits<LA>, B: Bits<LB>, {parameters}> Bits<L>
+    for Joined<A, B, LA, LB, L>
+{{\n{}}}\n",
             methods(Of::Bits)
         );
     }
     out
 }
+
+/// The macro of operations of two vectors side by side.
+const BOTH: &str = "/// Operations of two vectors side by side: those of both.
+macro_rules! both {
+    ($($name:ident($($b:ident),*)),*) => {
+        $(#[inline(always)]
+        fn $name(self $(, $b: Self)*) -> Self {
+            Joined(self.0.$name($($b.0),*), self.1.$name($($b.1),*))
+        })*
+    };
+}
+";
 
 /// The bits of one lane.
 fn u32_bits(used: &Used) -> String {
@@ -844,7 +947,7 @@ pub(super) struct Types<'a> {
 impl Types<'_> {
     /// What stands at the beginning of the module, whose functions are `text`.
     pub(super) fn text(&self, text: &str) -> String {
-        let (mut out, mut aliases) = (String::new(), String::new());
+        let (mut out, mut aliases, mut has_registers) = (String::new(), String::new(), false);
         let all = self.lanes();
         for lanes in &all {
             if let Some((first, second)) = parts_of(*lanes, self.isa.lanes) {
@@ -863,6 +966,7 @@ impl Types<'_> {
                 let Some(row) = rows.into_iter().find(|row| row.lanes == *lanes) else { continue };
                 let condition = if row.condition == self.arch.rust_held() { "" } else { row.condition };
                 out.push_str(&self.item(&[condition], |types| types.of_row(row)));
+                has_registers = true;
                 conditions.push(condition);
             }
             if !conditions.contains(&"") {
@@ -870,23 +974,40 @@ impl Types<'_> {
             }
         }
         out += &aliases;
+        let called = [text, &out, &self.of_macros(&out)].concat();
         let traits = [
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
             ("Joined", !aliases.is_empty()),
             ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
             ("Vector", !self.own.lanes.is_empty()),
-            ("Pairs", text.contains(".pairs(") || out.contains("array!(") || out.contains(".pairs(")),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
-        let called = |name: &&str| text.contains(*name) || out.contains(*name);
-        let imported = self.own.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
-        let traits: Vec<_> = traits.chain(imported).collect();
+        let is_imported = |name: &&str| {
+            let is_own = self.own.shared.contains(name) && called.contains(*name);
+            !OF_NUMBERS.contains(name) && (is_own || is_called(name, &called))
+        };
+        let imported: Vec<_> = traits.chain(names().filter(is_imported)).collect();
         let mut head = String::new();
-        if !traits.is_empty() {
-            let _ = writeln!(head, "{IMPORTS_ALLOWED}use super::{{{}}};", traits.join(", "));
+        let is_fused =
+            |isa: &Isa| !self.own.lanes.is_empty() && !isa.rust_vectors.is_empty() && called.contains(isa.rust_mul_add);
+        if has_registers || [Some(self.isa), self.fused_by].into_iter().flatten().any(is_fused) {
+            head.push_str("use super::vectors::intrinsics::*;\n");
+        }
+        if !imported.is_empty() {
+            let _ = writeln!(head, "use super::vectors::{{{}}};", imported.join(", "));
         }
         head + &formatted(&out)
+    }
+
+    /// What the macros that are called make, as far as it names what modules share.
+    fn of_macros(&self, calls: &str) -> String {
+        let kinds = [("array!(", Kind::Array), ("number!(", Kind::Number)];
+        kinds
+            .into_iter()
+            .filter(|(call, _)| calls.contains(call))
+            .map(|(_, kind)| body(self.all, kind, Form::Macros))
+            .collect()
     }
 
     /// The lanes of all vectors that the module uses, parts of joined ones included.
@@ -910,17 +1031,16 @@ impl Types<'_> {
             // items of an expansion begin with these
             Form::Expanded => text
                 .replace("#[derive(Clone, Copy)]", &format!("{cfg}#[derive(Clone, Copy)]"))
-                .replace(&format!("{MAYBE_SAFE}\n        impl"), &format!("{cfg}{MAYBE_SAFE}\n        impl")),
+                .replace("        impl", &format!("{cfg}        impl")),
         }
     }
 
     fn of_row(&self, row: &RustVector) -> String {
         let text = |name: &str| {
-            let text = row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register));
-            row.with_paths(text)
+            row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register)).to_owned()
         };
         let RustVector { lanes, register, integers, .. } = row;
-        let [register, integers] = [register, integers].map(|name| row.with_paths(name));
+        let [register, integers] = [register, integers].map(|name| (*name).to_owned());
         let dots: Vec<_> = self.own.dots(*lanes).collect();
         match self.form {
             Form::Expanded => {
@@ -931,14 +1051,37 @@ impl Types<'_> {
                 expanded(self.all, Kind::Register, *lanes, &arguments, &dots)
             }
             Form::Macros => {
-                let operation = |operation: &Operation| format!("{}: {}", operation.name, text(operation.name));
-                let operations = format!(",\n{}", flowed("    ", expressions(self.all).map(operation)));
-                let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: {}", text(name));
-                let dots: String = dots.into_iter().map(dot).collect();
+                let own = expressions(self.all).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
+                let own = own.map(|operation| format!("{}: {}", operation.name, text(operation.name)));
+                let lists = self.list_arguments(&dots, &|operation| text(operation.name), &|name| text(name));
                 let bits = if self.all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
-                format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b, c, d|{operations}{dots});\n")
+                let own = flowed("    ", own);
+                format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{own}{lists});\n")
             }
         }
+    }
+
+    /// The lists of operations on lanes in the arguments of a macro: what each computes, and what
+    /// each dot product does.
+    fn list_arguments(
+        &self,
+        dots: &[(&'static str, &str)],
+        value: &dyn Fn(&'static Operation) -> String,
+        dot: &dyn Fn(&'static str) -> String,
+    ) -> String {
+        let list = |list: Vec<(&'static str, usize, String)>| format!(";\n{}", lanes_arguments(list.into_iter()));
+        let mut out = String::new();
+        for (operations, _) in lists(self.all) {
+            let all = operations.into_iter().filter_map(|operation| match operation.shape {
+                Shape::Lanes(count) => Some((operation.name, count, value(operation))),
+                _ => None,
+            });
+            out += &list(all.collect());
+        }
+        if !self.all.dots.is_empty() {
+            out += &list(dots.iter().map(|(name, _)| (*name, 3, dot(name))).collect());
+        }
+        out
     }
 
     /// An array of lanes, or one number, with a multiply-add.
@@ -946,16 +1089,15 @@ impl Types<'_> {
         let dots: Vec<_> = self.own.dots(lanes).collect();
         if self.form == Form::Expanded {
             let kind = if lanes == 1 { Kind::Number } else { Kind::Array };
-            let dots: Vec<_> =
-                dots.into_iter().map(|(name, _)| (name, format!("super::{name}_lane(a, b, c)"))).collect();
+            let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, format!("{name}_lane(a, b, c)"))).collect();
             return expanded(self.all, kind, lanes, &[("$mul_add".to_owned(), mul_add.to_owned())], &dots);
         }
         let bits = if self.all.has_bits() { format!(", U32x{lanes}") } else { String::new() };
-        let dot = |(name, doc): (&str, &str)| format!(";\n    /// {doc}\n    {name}: super::{name}_lane(a, b, c)");
-        let dots: String = dots.into_iter().map(dot).collect();
+        let value = |operation: &'static Operation| operation.lane.replace("$mul_add", mul_add);
+        let lists = self.list_arguments(&dots, &value, &|name| format!("{name}_lane(a, b, c)"));
         match lanes {
             1 => format!("number!(F32x1, |a, b, c| {mul_add});\n"),
-            _ => format!("array!(F32x{lanes}{bits}, {lanes}, |a, b, c| {mul_add}{dots});\n"),
+            _ => format!("array!(F32x{lanes}{bits}, {lanes}{lists});\n"),
         }
     }
 
@@ -966,7 +1108,7 @@ impl Types<'_> {
         let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {
             (_, Some(fused)) => (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c"),
             ("", None) => ("", "a * b + c", ""),
-            (fused, None) => (isa.rust_mul_add_where, fused, "super::mul_add_in_software(a, b, c)"),
+            (fused, None) => (isa.rust_mul_add_where, fused, "mul_add_in_software(a, b, c)"),
         };
         // registers that hold under the same condition leave nothing of it
         if registers.contains(&condition) && !condition.is_empty() {

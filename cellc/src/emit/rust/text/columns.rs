@@ -5,7 +5,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* first
     /// The first ones.
     #[inline(always)]
-    fn first() -> Self {
+    pub(super) fn first() -> Self {
         const { assert!(W <= C) };
         Columns(0, core::marker::PhantomData)
     }
@@ -13,7 +13,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* all
     /// All of them, `W` at a time.
     #[inline(always)]
-    fn all() -> impl Iterator<Item = Self> {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
         const { assert!(C / W * W == C) };
         (0..const { C / W }).map(|pass| Columns(pass * W, core::marker::PhantomData))
     }
@@ -21,7 +21,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* load
     /// What stands in these columns of a run of all columns, which begins at element `AT`.
     #[inline(always)]
-    fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
+    pub(super) fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
         const { assert!(AT + C <= N) };
         // SAFETY: the columns are among those of the run, which is inside, as asserted
         T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
@@ -30,7 +30,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* store
     /// Writes these columns of such a run.
     #[inline(always)]
-    fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
+    pub(super) fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
         const { assert!(AT + C <= N) };
         // SAFETY: the columns are among those of the run, which is inside, as asserted
         value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })

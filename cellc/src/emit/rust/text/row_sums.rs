@@ -31,7 +31,7 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
 {
     /// For each gate, the sum over all rows of its weights in these columns times the row's element.
     #[inline(always)]
-    fn sums<V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
+    pub(super) fn sums<V: Vector<W>, T: Weight<V, W>, const W: usize, const C: usize, const N: usize, const K: usize>(
         columns: Columns<V, W, C>,
         weights: &[T; N],
         elements: &[f32; K],
@@ -51,7 +51,9 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
                 sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row, x);
 //.
 //* turns
-//|if AT_ONCE > BEFORE { sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row.add(STEP * BEFORE), x.add(BEFORE)); }
+                if AT_ONCE > BEFORE {
+                    sums = Self::add::<V, T, W, TURNS_AT_ONCE>(sums, row.add(STEP * BEFORE), x.add(BEFORE));
+                }
 //.
 //* unrolled
                 row = row.wrapping_add(STEP * AT_ONCE);

@@ -88,7 +88,6 @@ impl Isa {
 
 //: inputs
 /// The inputs of [`FUNCTION()`], in the model's order.
-#[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
 //* inputs
@@ -99,7 +98,6 @@ pub struct Inputs<'a> {
 
 //: step inputs
 /// The inputs of [`TYPE_NAME::step`]: all but the state.
-#[unused]
 #[derive(Clone, Copy, Debug)]
 pub struct StepInputs<'a> {
 //* step inputs
@@ -239,13 +237,12 @@ impl State {
 
 //: function
 /// One step, as a pure function: reads every input and writes every output.
-#[unused_style]
+#[unused]
 pub fn FUNCTION(RUN_PARAMETERS: ()) {
 //* isas to choose
     FUNCTION_PATH_on(Isa::detect(), RUN_NAMES)
 }
 /// [`FUNCTION()`] on a given instruction set.
-#[unused_style]
 pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
 //.
 //* own state
@@ -255,7 +252,6 @@ pub fn FUNCTION_on(isa: Isa, RUN_PARAMETERS: ()) {
 }
 //* advances
 /// One step, which the function and the struct share.
-#[style]
 fn advance(ADVANCE_PARAMETERS: ()) {
     BODIES;
 }
@@ -293,7 +289,6 @@ impl core::error::Error for UnequalSteps {}
 
 //: struct
 DOC!();
-#[unused]
 #[derive(Clone, Debug)]
 #[aligned]
 pub struct TYPE_NAME<'w> {
@@ -313,7 +308,7 @@ pub struct TYPE_NAME<'w> {
     FIELD: FIELD_ARRAY,
 //.
 }
-#[unused_style]
+#[unused]
 impl<'w> TYPE_NAME<'w> {
 //* isas to choose
     /// AT_FIRST, on the best instruction set of this machine.
@@ -332,7 +327,7 @@ impl<'w> TYPE_NAME<'w> {
 //.
         TYPE_NAME {
 //* isas to choose
-            isa: isa,
+            isa,
 //.
 //* packed
             packed,
@@ -516,4 +511,4 @@ static WEIGHTS: [f32; BAKED_LEN] = [DECIMAL_WEIGHTS];
 const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
 // SAFETY: all bits are those of some f32, and another number of bytes does not compile
 /// Weights and constants, in the order in which the kernels read them.
-static WEIGHTS: Aligned<[f32; BAKED_LEN]> = unsafe { Aligned(core::mem::transmute::<[u8; BAKED_BYTES], [f32; BAKED_LEN]>(CELLC_WEIGHTS)) };
+static WEIGHTS: vectors::Aligned<[f32; BAKED_LEN]> = unsafe { vectors::Aligned(core::mem::transmute::<[u8; BAKED_BYTES], [f32; BAKED_LEN]>(CELLC_WEIGHTS)) };

@@ -116,7 +116,7 @@ fn bytes_of<const AT: usize, const B: usize, const LEN: usize, const N: usize>(o
 //: Aligned
 /// Memory on a boundary of ALIGNMENT bytes.
 #[repr(C, align(ALIGNMENT))]
-struct Aligned<T>(T);
+struct Aligned<T>(pub(super) T);
 
 //: turn_by_turn
 /// Does nothing, but LLVM does not know that. Otherwise it may vectorise the loop again, with gathers, or delay stores; both are
@@ -128,7 +128,6 @@ fn turn_by_turn() {
 
 //: half_to_f32
 /// The value of IEEE 754 binary16.
-#[unused]
 #[inline(always)]
 fn half_to_f32(half: u16) -> f32 {
     let bits = (u32::from(half) & 0x7fff) << 13;
@@ -168,7 +167,6 @@ fn flush(a: f32) -> f32 {
 
 //: dot_odd_bytes_lane
 /// Adds the products of the bytes 1 and 3 of a with the halves of b, each with a sign.
-#[unused]
 #[inline]
 fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     dot_even_bytes_lane(a >> 8, b, sum)
@@ -176,7 +174,6 @@ fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_even_bytes_lane
 /// Adds the products of the bytes 0 and 2 of a with the halves of b, each with a sign.
-#[unused]
 #[inline]
 fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i16 as i32) as u32;
@@ -185,7 +182,6 @@ fn dot_even_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_pairs_lane
 /// Adds the products of the halves of a with those of b: 16 bits each, with a sign.
-#[unused]
 #[inline]
 fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
     let low = (a as i16 as i32).wrapping_mul(b as i16 as i32);
@@ -195,7 +191,6 @@ fn dot_pairs_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_quads_lane
 /// Adds the products of the bytes of a with those of b, each with a sign.
-#[unused]
 #[inline]
 fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     let product = |at: u32| ((a >> at) as i8 as i32).wrapping_mul((b >> at) as i8 as i32) as u32;
@@ -204,7 +199,6 @@ fn dot_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
 
 //: dot_unsigned_quads_lane
 /// Adds the products of the bytes of a, with a sign, with those of b, without one.
-#[unused]
 #[inline]
 fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
     // LLVM 22 makes vectors of two such sums, and of their bytes those that have a sign and those that have none alike
@@ -216,7 +210,6 @@ fn dot_unsigned_quads_lane(a: u32, b: u32, sum: u32) -> u32 {
 //: mul_add_in_software
 /// a * b + c, rounded once: the product is exact in 64 bits, and the sum is rounded to one whose last bit is 1, so that it is right once it is
 /// rounded again.
-#[unused]
 fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
@@ -230,9 +223,21 @@ fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     f64::from_bits(if away_from_zero { bits.wrapping_add(1) } else { bits.wrapping_sub(1) }) as f32
 }
 
+//: map
+/// `f` of each lane.
+#[inline]
+fn map<A: Copy, Z: Copy + Default, const L: usize>(lanes: [A; L], f: impl Fn(A) -> Z) -> [Z; L] {
+    let mut out = [Z::default(); L];
+    let mut lanes = lanes.iter();
+    for to in out.iter_mut() {
+        let Some(&lane) = lanes.next() else { break };
+        *to = f(lane);
+    }
+    out
+}
+
 //: Pairs
 /// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
-#[unused]
 trait Pairs: Iterator + Sized {
     #[inline]
     fn pairs<B: IntoIterator>(self, other: B) -> Paired<Self, B::IntoIter> {
@@ -240,7 +245,6 @@ trait Pairs: Iterator + Sized {
     }
 }
 impl<A: Iterator> Pairs for A {}
-#[unused]
 struct Paired<A, B> {
     one: A,
     other: B,
