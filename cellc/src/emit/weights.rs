@@ -169,13 +169,13 @@ pub(super) fn included(weights: &[u8], name: &str) -> String {
     let bytes = weights.len();
     format!(
         "{{
-    // The weights, and half of their SHA-256.
-    const FILE: &[u8; {bytes} + {len}] = include_bytes!({name:?});
-    match FILE.split_last_chunk() {{
+    // The weights, and half of their SHA-256; rustc copies a constant several times, but not a variable.
+    let file: &[u8; {bytes} + {len}] = include_bytes!({name:?});
+    match file.split_last_chunk() {{
         Some((_, end)) if u128::from_be_bytes(*end) == {hash:#034x} => {{}}
         _ => panic!(\"the file holds other weights than those of this source: generate both again\"),
     }}
-    *FILE.first_chunk().unwrap()
+    *file.first_chunk().unwrap()
 }}"
     )
 }
