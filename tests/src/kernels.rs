@@ -316,7 +316,8 @@ fn results() -> Kernel {
 
 /// The same for each of these instruction sets.
 fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
-    let buffer = |name: &str, role, element, len| Buffer { name: name.to_owned(), role, element, len };
+    let buffer =
+        |name: &str, role, element, len| Buffer { name: name.to_owned(), role, element, len, layout: Vec::new() };
     let f32 = |name: &str, role, len| buffer(name, role, Element::F32, len);
     let body = |isa| Body {
         scratch: vec![

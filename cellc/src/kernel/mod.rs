@@ -212,6 +212,39 @@ pub struct Buffer {
     pub element: Element,
     /// Elements.
     pub len: usize,
+    /// How weights stand in the buffer; empty where that has no names.
+    pub layout: Vec<PanelGroup>,
+}
+
+/// Equal panels of packed weights, side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanelGroup {
+    /// The number of panels.
+    pub count: usize,
+    /// Units of one.
+    pub columns: usize,
+    /// The parts of one, in order.
+    pub parts: Vec<PanelPart>,
+}
+
+/// A part of a panel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanelPart {
+    /// What it holds.
+    pub of: &'static str,
+    /// The sums to which it adds.
+    pub sums: Vec<&'static str>,
+    /// Its first element in the panel.
+    pub at: usize,
+    /// The sizes of the array: rows, sums, columns.
+    pub shape: Vec<usize>,
+}
+
+impl PanelPart {
+    /// The element behind its last.
+    pub fn end(&self) -> usize {
+        self.at + self.shape.iter().product::<usize>()
+    }
 }
 
 /// Where a window or an access starts.

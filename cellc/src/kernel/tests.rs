@@ -23,7 +23,7 @@ fn load(from: impl Into<Place>, lanes: usize) -> Expr {
 }
 
 fn buffer(name: &str, role: Role, len: usize) -> Buffer {
-    Buffer { name: name.to_owned(), role, element: Element::F32, len }
+    Buffer { name: name.to_owned(), role, element: Element::F32, len, layout: Vec::new() }
 }
 
 fn window(window: usize, name: &str, of: impl Into<Place>, len: usize, written: bool) -> Walk {

@@ -127,7 +127,7 @@ impl Memory {
     }
 
     pub(super) fn typed(&mut self, name: impl Into<String>, role: Role, element: Element, len: usize) -> BufferId {
-        self.program.buffers.push(Buffer { name: name.into(), role, element, len });
+        self.program.buffers.push(Buffer { name: name.into(), role, element, len, layout: Vec::new() });
         BufferId(self.program.buffers.len() - 1)
     }
 

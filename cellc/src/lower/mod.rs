@@ -120,7 +120,7 @@ impl<'m> Lowering<'m> {
 
     /// A buffer of the body's own.
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
-        self.body.scratch.push(Buffer { name: name.into(), role, element: Element::F32, len });
+        self.body.scratch.push(Buffer { name: name.into(), role, element: Element::F32, len, layout: Vec::new() });
         BufferId(self.memory.program.buffers.len() + self.body.scratch.len() - 1)
     }
 

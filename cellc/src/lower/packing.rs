@@ -49,6 +49,7 @@ impl Memory {
         let before = self.mark();
         let element = plan.product.format.encoding(0).element();
         let rows = self.typed(format!("weights{index}"), Role::Weights, element, plan.weights);
+        self.program.buffers[rows.0].layout = plan.layout();
         let biases = (plan.biases > 0).then(|| self.buffer(format!("biases{index}"), Role::Weights, plan.biases));
         let weights = PackedWeights { rows, biases };
         let biases = biases.unwrap_or(rows);

@@ -102,7 +102,7 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     let parts = wanted.into_iter().map(|id| {
         let at = match role(&id) {
             Role::Constant(i) => block.place_constant(&model.constants[i]),
-            _ => block.place(program.buffer(id).bytes(), |bytes| {
+            _ => block.place(program.buffer(id).bytes(), program.buffer(id).element, |bytes| {
                 for (copied, from) in copies.get(&id).into_iter().flatten() {
                     let Role::Constant(i) = role(from) else { unreachable!("pack: baked weights are constants") };
                     let tensor = &model.constants[i];
@@ -137,8 +137,8 @@ struct Block {
     bytes: Vec<u8>,
     /// Bytes: every place is a multiple.
     alignment: usize,
-    /// By the hash of their bytes: start and length of the contents, in bytes.
-    places: BTreeMap<u64, Vec<(usize, usize)>>,
+    /// By the hash of their bytes: start and length of the contents, in bytes, and what they are.
+    places: BTreeMap<u64, Vec<(usize, usize, Element)>>,
 }
 
 impl Block {
@@ -148,8 +148,8 @@ impl Block {
 
     /// The place of contents of `len` bytes: its first byte over 4. `write` fills the contents,
     /// which are zero before, at the end of the block, so that no second copy of large weights
-    /// exists; contents that the block has already are taken back.
-    fn place(&mut self, len: usize, write: impl FnOnce(&mut [u8])) -> usize {
+    /// exists; contents that the block has already, of the same elements, are taken back.
+    fn place(&mut self, len: usize, element: Element, write: impl FnOnce(&mut [u8])) -> usize {
         let at = self.bytes.len();
         let end = (at + len).next_multiple_of(self.alignment);
         if end > self.bytes.capacity() {
@@ -163,18 +163,18 @@ impl Block {
         let mut hasher = DefaultHasher::new();
         contents.hash(&mut hasher);
         let same_hash = self.places.entry(hasher.finish()).or_default();
-        let is_equal = |(at, len): &&(usize, usize)| &before[*at..][..*len] == contents;
-        if let Some(&(earlier, _)) = same_hash.iter().find(is_equal) {
+        let is_equal = |(at, len, of): &&(usize, usize, Element)| *of == element && &before[*at..][..*len] == contents;
+        if let Some(&(earlier, ..)) = same_hash.iter().find(is_equal) {
             self.bytes.truncate(at);
             return earlier / 4;
         }
-        same_hash.push((at, len));
+        same_hash.push((at, len, element));
         at / 4
     }
 
     /// The place of a constant, as little-endian f32.
     fn place_constant(&mut self, tensor: &Tensor) -> usize {
-        self.place(4 * tensor.len(), |bytes| {
+        self.place(4 * tensor.len(), Element::F32, |bytes| {
             for (k, element) in bytes.chunks_exact_mut(4).enumerate() {
                 element.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
             }

@@ -8,6 +8,7 @@
 mod branches;
 mod cost;
 mod fusion;
+mod layout;
 
 pub use branches::{Branches, Side};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};

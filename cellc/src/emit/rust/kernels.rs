@@ -291,14 +291,8 @@ impl RustFile<'_> {
                 vectors.shared("part_of");
                 format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS)", buffer.len)
             }
-            Element::F32 => {
-                vectors.shared("part_of");
-                format!("part_of::<{at}, {}, _, _>(&super::WEIGHTS.0)", buffer.len)
-            }
-            narrow => {
-                vectors.shared("bytes_of");
-                format!("bytes_of::<{at}, {}, {}, _>(&super::WEIGHTS.0)", narrow.size(), buffer.len)
-            }
+            _ if buffer.len == 0 => "&[]".to_owned(),
+            _ => format!("&super::WEIGHTS.{}.0", self.stored_at(at)),
         }
     }
 

@@ -12,6 +12,7 @@ mod lints;
 mod numbers;
 mod pool;
 mod steps;
+mod stored;
 mod surface;
 mod types;
 mod unroll;
@@ -55,9 +56,8 @@ impl RustFile<'_> {
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
-        let outside = [("Aligned", is_aligned), ("part_of", !self.starts_at_zero())];
-        let outside: Vec<_> = outside.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).collect();
-        out.push_str(&kernels::modules(&all, self.options.arch, self.form, self.program.alignment, &outside));
+        let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
+        out.push_str(&kernels::modules(&all, self.options.arch, self.form, self.program.alignment, outside));
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
         }

@@ -90,6 +90,7 @@ impl RustFile<'_> {
             ("STEP_INPUT", step.inputs().map_or("()".to_owned(), |inputs| format!("&'a {}", inputs.ty("<'a>")))),
             ("STEP_OUTPUT", step.outputs().ty("")),
             ("STEP_ZERO", step.outputs().record.map_or_else(zero_alone, |record| format!("{record}::new()"))),
+            ("STORED_TYPE", if self.is_baked() { "Weights" } else { "Constants" }.to_owned()),
             ("BAKED_BYTES", self.packed.bytes.len().to_string()),
             ("BAKED_LEN", (self.packed.bytes.len() / 4).to_string()),
         ];
@@ -103,7 +104,11 @@ impl RustFile<'_> {
 
     /// What texts list in Rust.
     fn lists(&self) -> Vec<List> {
-        let own = vec![("several steps", steps::several(self)), ("model's file", self.hashes())];
+        let own = vec![
+            ("several steps", steps::several(self)),
+            ("model's file", self.hashes()),
+            ("stored", self.stored_words()),
+        ];
         [self.contents.lists(self), own].concat()
     }
 
@@ -276,7 +281,7 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
-            Some(at) => format!("self.{name} = *vectors::part_of::<{at}, {len}, _, _>(&WEIGHTS.0);"),
+            Some(at) => format!("self.{name} = WEIGHTS.{}.0;", self.stored_at(at)),
         };
         vec![("RESET;", reset)]
     }

@@ -1,9 +1,9 @@
-/// `W` of the `C` columns of a panel, from one on, and the type of a vector of as many numbers.
+/// `W` neighbours of the `C` columns of a panel, the first of which the number tells; a vector `V` holds as many numbers.
 #[derive(Clone, Copy)]
 struct Columns<V, const W: usize, const C: usize>(usize, core::marker::PhantomData<V>);
 impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
 //* first
-    /// The first ones.
+    /// The first `W` columns.
     #[inline(always)]
     pub(super) fn first() -> Self {
         const { assert!(W <= C) };
@@ -11,7 +11,7 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
     }
 //.
 //* all
-    /// All of them, `W` at a time.
+    /// All columns of a panel, `W` at a time.
     #[inline(always)]
     pub(super) fn all() -> impl Iterator<Item = Self> {
         const { assert!(C / W * W == C) };
@@ -19,20 +19,20 @@ impl<V: Vector<W>, const W: usize, const C: usize> Columns<V, W, C> {
     }
 //.
 //* load
-    /// What stands in these columns of a run of all columns, which begins at element `AT`.
+    /// The numbers of these columns from an array of all columns that begins at element `AT` of `run`.
     #[inline(always)]
     pub(super) fn load<const AT: usize, T: Weight<V, W>, const N: usize>(self, run: &[T; N]) -> V {
         const { assert!(AT + C <= N) };
-        // SAFETY: the columns are among those of the run, which is inside, as asserted
+        // SAFETY: the columns are among the `C` of the array, which is inside `run`, as asserted
         T::vector(unsafe { &*run.as_ptr().add(AT + self.0).cast() })
     }
 //.
 //* store
-    /// Writes these columns of such a run.
+    /// Writes the numbers of these columns to an array of all columns that begins at element `AT` of `run`.
     #[inline(always)]
     pub(super) fn store<const AT: usize, const N: usize>(self, value: V, run: &mut [f32; N]) {
         const { assert!(AT + C <= N) };
-        // SAFETY: the columns are among those of the run, which is inside, as asserted
+        // SAFETY: the columns are among the `C` of the array, which is inside `run`, as asserted
         value.to_lanes(unsafe { &mut *run.as_mut_ptr().add(AT + self.0).cast() })
     }
 //.

@@ -4,7 +4,7 @@ trait Sums<V, const W: usize>: Copy {
     /// Adds a row of weights times `x`; the weights of each gate are `apart` elements behind those of the gate before.
     ///
     /// # Safety
-    /// `W` weights of each gate are where that says.
+    /// `row` points to `W` weights, as does every pointer that is `apart` elements further, one for each gate.
     unsafe fn plus<T: Weight<V, W>>(self, row: *const T, apart: usize, x: V) -> Self;
 }
 //* sums
@@ -16,15 +16,15 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
     #[inline(always)]
     unsafe fn plus<T: Weight<V, W>>(self, row: *const T, APART_NAME, x: V) -> Self {
         let [NAMES] = self;
-        // SAFETY: as the trait says
+        // SAFETY: the caller promises these weights
         unsafe { [
             PRODUCTS
         ] }
     }
 }
 //.
-/// Where rows of weights stand: the first at element `FIRST`, the others `STEP` elements apart, the columns of `S` gates in each `APART` elements apart.
-/// `AT_ONCE` rows stand one after the other in the code of a loop: faster where the weights are in the L2 cache.
+/// The places of rows of weights: the first row is at element `FIRST`, each other one `STEP` elements behind the one before, and in a row the columns of the `S` gates are `APART` elements apart.
+/// A loop adds `AT_ONCE` rows in each turn, which is faster where the weights are in the L2 cache.
 struct Rows<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>;
 impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, const AT_ONCE: usize>
     Rows<S, FIRST, STEP, APART, AT_ONCE>
@@ -40,7 +40,7 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
         [V; S]: Sums<V, W>,
     {
         const { assert!(FIRST + STEP * (K - 1) + APART * (S - 1) + C <= N) };
-        // SAFETY: the columns of every row are inside, as asserted, and there are as many elements
+        // SAFETY: the columns of all `K` rows are inside, as asserted, and there are `K` elements
         unsafe {
             let mut row = weights.as_ptr().add(FIRST + columns.0);
             let (mut x, mut sums) = (elements.as_ptr(), Sums::zero());
@@ -71,10 +71,10 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
             sums
         }
     }
-    /// Adds `TURNS` rows, the first columns of the first of which are at `row`, times the elements from `x` on.
+    /// Adds `TURNS` rows of weights, each times one element. The columns of the first row are at `row`; the first element is at `x`.
     ///
     /// # Safety
-    /// So many rows and elements are there.
+    /// `row` points to the first of `TURNS` rows, each with `W` weights of every gate, and `x` to as many elements.
     #[inline(always)]
     unsafe fn add<V: Vector<W>, T: Weight<V, W>, const W: usize, const TURNS: usize>(
         sums: [V; S],
@@ -86,7 +86,7 @@ impl<const S: usize, const FIRST: usize, const STEP: usize, const APART: usize, 
     {
         let mut sums = sums;
         for k in 0..TURNS {
-            // SAFETY: as above
+            // SAFETY: row and element `k` are among those that the caller promises
             sums = unsafe { sums.plus(row.add(STEP * k), APART, V::all(*x.add(k))) };
         }
         sums

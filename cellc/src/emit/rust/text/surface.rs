@@ -509,6 +509,13 @@ static WEIGHTS: [f32; BAKED_LEN] = [DECIMAL_WEIGHTS];
 
 //: weights
 const _: () = assert!(cfg!(target_endian = "little"), "the weights are little-endian numbers");
-// SAFETY: all bits are those of some f32, and another number of bytes does not compile
-/// Weights and constants, in the order in which the kernels read them.
-static WEIGHTS: vectors::Aligned<[f32; BAKED_LEN]> = unsafe { vectors::Aligned(core::mem::transmute::<[u8; BAKED_BYTES], [f32; BAKED_LEN]>(CELLC_WEIGHTS)) };
+/// Weights and constants.
+#[repr(C)]
+struct STORED_TYPE {
+//* stored
+    /// STORED_DOC
+    STORED_NAME: vectors::Aligned<STORED_ARRAY>,
+//.
+}
+// SAFETY: all bits are those of some number, and another number of bytes does not compile
+static WEIGHTS: STORED_TYPE = unsafe { core::mem::transmute::<[u8; BAKED_BYTES], STORED_TYPE>(CELLC_WEIGHTS) };

@@ -104,15 +104,6 @@ fn flattened<T, const I: usize, const L: usize, const N: usize>(rows: &[[T; I]; 
     unsafe { &*rows.as_ptr().cast() }
 }
 
-//: bytes_of
-/// `LEN` arrays of `B` bytes, from element `AT` on: if they are not inside, this does not compile.
-#[inline(always)]
-fn bytes_of<const AT: usize, const B: usize, const LEN: usize, const N: usize>(of: &[f32; N]) -> &[[u8; B]; LEN] {
-    const { assert!(4 * AT + B * LEN <= 4 * N) };
-    // SAFETY: the bytes are inside, as asserted
-    unsafe { &*of.as_ptr().add(AT).cast() }
-}
-
 //: Aligned
 /// Memory on a boundary of ALIGNMENT bytes.
 #[repr(C, align(ALIGNMENT))]

@@ -1,5 +1,6 @@
-/// What numbers are stored as.
+/// The type that a weight is stored as.
 trait Weight<V, const W: usize>: Sized {
+    /// The weights as a vector.
     fn vector(from: &[Self; W]) -> V;
 }
 //* weights

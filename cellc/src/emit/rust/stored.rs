@@ -1,0 +1,138 @@
+//! The struct of the numbers that a file holds: a field for each array that kernels read.
+
+use std::collections::BTreeSet;
+
+use super::RustFile;
+use super::types::block_type;
+use crate::emit::names::identifier;
+use crate::emit::text::Word;
+use crate::emit::traversal::Block;
+use crate::kernel::{BufferId, Element, PanelGroup, PanelPart, Role};
+use crate::model::counted;
+
+/// A field of that struct.
+pub(super) struct Stored {
+    pub(super) name: String,
+    /// Its first byte in the block over 4, which tells fields apart.
+    at: usize,
+    /// What it is an array of, and how many.
+    ty: String,
+    /// Doc comment.
+    doc: String,
+}
+
+impl RustFile<'_> {
+    /// The fields in the order of the block; those that several buffers share stand once.
+    pub(super) fn stored(&self) -> Vec<Stored> {
+        let mut all: Vec<Stored> = Vec::new();
+        let mut add = |at: usize, name: String, ty: String, doc: String| {
+            if all.iter().all(|field| field.at != at) {
+                all.push(Stored { name, at, ty, doc });
+            }
+        };
+        for (id, at) in &self.packed.parts {
+            let buffer = self.program.buffer(*id);
+            if buffer.len > 0 {
+                let (len, element) = (buffer.len, buffer.element);
+                let block = Block { name: String::new(), len, element, bytes: true, pass: None };
+                let (name, doc) = self.reader(*id);
+                add(*at, name, block_type(&block), doc);
+            }
+        }
+        for variable in &self.interface.variables {
+            if let Some(at) = self.initial(variable) {
+                let doc = format!("The initial value of the variable `{}`.", variable.name);
+                add(at, format!("initial_{}", variable.name), format!("[f32; {}]", variable.len()), doc);
+            }
+        }
+        all.sort_by_key(|field| field.at);
+        let mut taken = BTreeSet::new();
+        for field in &mut all {
+            let numbered = |number: usize| format!("{}_{number}", field.name);
+            if taken.contains(&field.name) {
+                let free = (2..).map(numbered).find(|name| !taken.contains(name));
+                field.name = free.expect("emit: numbers do not end");
+            }
+            taken.insert(field.name.clone());
+        }
+        all
+    }
+
+    /// The name of the field for a buffer, and what it holds: both are those of the first kernel
+    /// that reads it.
+    fn reader(&self, id: BufferId) -> (String, String) {
+        let mut kernels = self.program.bodies.iter().flat_map(|body| &body.kernels);
+        let kernel = kernels.find(|kernel| kernel.params.contains(&(id, false)));
+        let kernel = kernel.and_then(|kernel| identifier(&kernel.name)).unwrap_or_else(|| "packing".to_owned());
+        let buffer = self.program.buffer(id);
+        if buffer.role != Role::Weights {
+            return (format!("{kernel}_constant"), format!("A constant that `{kernel}` reads."));
+        }
+        let format = match buffer.element {
+            Element::F16 => ", as little-endian binary16",
+            Element::I8 | Element::I8Pair => ", as bytes with a sign",
+            _ => "",
+        };
+        let layout = match &buffer.layout[..] {
+            [] => String::new(),
+            groups => format!(": {}", layout(groups, self.program.alignment)),
+        };
+        (kernel.clone(), format!("The weights of `{kernel}`, in the order in which it reads them{format}{layout}."))
+    }
+
+    /// What tells the fields apart in the text.
+    pub(super) fn stored_words(&self) -> Vec<Vec<Word>> {
+        let words =
+            |field: Stored| vec![("STORED_NAME", field.name), ("STORED_ARRAY", field.ty), ("STORED_DOC", field.doc)];
+        self.stored().into_iter().map(words).collect()
+    }
+
+    /// The name of the field that begins there.
+    pub(super) fn stored_at(&self, at: usize) -> String {
+        let found = self.stored().into_iter().find(|field| field.at == at);
+        found.expect("emit: what a kernel reads has a field").name
+    }
+}
+
+/// How panels stand side by side, in words.
+fn layout(groups: &[PanelGroup], alignment: usize) -> String {
+    let alike = |one: &PanelGroup, other: &PanelGroup| {
+        let rows = |part: &PanelPart| (part.of, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec());
+        one.parts.iter().map(rows).eq(other.parts.iter().map(rows))
+    };
+    let mut texts = Vec::new();
+    for (at, group) in groups.iter().enumerate() {
+        let panels = format!("{} of {}", counted(group.count, "panel"), counted(group.columns, "unit"));
+        let is_known = groups[..at].iter().any(|before| alike(before, group));
+        let parts: Vec<_> = group.parts.iter().map(part).collect();
+        texts.push(if is_known {
+            format!("{panels} alike")
+        } else {
+            format!("{panels}{} {}", if group.count == 1 { " with" } else { ", each with" }, joined(&parts))
+        });
+    }
+    let is_m = |group: &PanelGroup| group.parts.iter().any(|part| part.sums.contains(&"m"));
+    let of_m = if groups.iter().any(is_m) { "; m is what r multiplies in n" } else { "" };
+    let has_gaps = |group: &PanelGroup| group.parts.windows(2).any(|two| two[0].end() < two[1].at);
+    let of_gaps = match groups.iter().any(has_gaps) {
+        true => format!("; zeros fill parts up to a multiple of {alignment} bytes"),
+        false => String::new(),
+    };
+    format!("{}{of_m}{of_gaps}", texts.join("; then "))
+}
+
+/// A part of a panel, in words.
+fn part(part: &PanelPart) -> String {
+    let sizes: String = part.shape.iter().map(|size| format!("[{size}]")).collect();
+    let sums: Vec<_> = part.sums.iter().map(|sum| (*sum).to_owned()).collect();
+    format!("`{sizes}` {} for {}", part.of, joined(&sums))
+}
+
+/// Words of a sentence side by side.
+fn joined(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
