@@ -8,7 +8,6 @@ use crate::emit::names::identifier;
 use crate::emit::text::Word;
 use crate::emit::traversal::Block;
 use crate::kernel::{BufferId, Element, PanelGroup, PanelPart, Role};
-use crate::model::counted;
 
 /// A field of that struct.
 pub(super) struct Stored {
@@ -119,6 +118,11 @@ fn layout(groups: &[PanelGroup], alignment: usize) -> String {
         false => String::new(),
     };
     format!("{}{of_m}{of_gaps}", texts.join("; then "))
+}
+
+/// So many things.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A part of a panel, in words.
