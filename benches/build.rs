@@ -79,13 +79,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn options(name: &str, language: Language, trade: Option<Trade>) -> Options {
-    Options {
-        name: Some(name.to_owned()),
-        runtime: language == Language::Rust,
-        language,
-        weights_as: WeightsAs::File,
-        ..trade.map(Trade::options).unwrap_or_default()
-    }
+    trade
+        .map(Trade::options)
+        .unwrap_or_default()
+        .with_name(Some(name.to_owned()))
+        .with_runtime(language == Language::Rust)
+        .with_language(language)
+        .with_weights_as(WeightsAs::File)
 }
 
 fn write(folder: &Path, files: Vec<OutputFile>) -> Result<(), Box<dyn Error>> {

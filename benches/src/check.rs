@@ -5,6 +5,7 @@ use cellc::internals::arch::Isa;
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::model::{Parameter, ValidModel};
+use cellc::internals::numerics::Precisions;
 use cellc::internals::reference::{Outcome, reference};
 use cellc::internals::timing::agreement::Agreement;
 use cellc::internals::validate::validate;
@@ -144,7 +145,8 @@ impl Bounds {
     pub(crate) fn hold(&mut self, workload: &Workload, kernel: &mut dyn Contender) -> Result<Held, String> {
         let isa = kernel.isa().unwrap_or("");
         let fused = Isa::from_name(isa).is_some_and(|isa| isa.fma);
-        let profile = Profile::new(fused, &kernel.trade().map(Trade::options).unwrap_or_default());
+        let numerics = kernel.trade().map(Trade::options).unwrap_or_default().numerics;
+        let profile = Profile::new(fused, &numerics, &Precisions::new(&self.model, &numerics));
         let label = format!("{} {} {} {isa}", workload.name, kernel.name(), kernel.trade().map_or("", Trade::name));
         let inputs: Vec<f64> = workload.inputs(Variant::Itself).into_iter().map(f64::from).collect();
         let zero = |p: &Parameter| vec![0.0; p.shape.iter().product()];

@@ -61,10 +61,10 @@ impl Trade {
     pub(crate) fn options(self) -> Options {
         let mut options = Options::default();
         match self {
-            Self::Precision(precision) => options.precision = Some(precision),
-            Self::Activations(accuracy) => options.accuracy = accuracy,
-            Self::Threads | Self::ThreadsBusy => options.threads = Threads::Two,
-            Self::Keep => options.keep_denormals = true,
+            Self::Precision(precision) => options.numerics.precision = Some(precision),
+            Self::Activations(accuracy) => options.numerics.accuracy = accuracy,
+            Self::Threads | Self::ThreadsBusy => options.machine.threads = Threads::Two,
+            Self::Keep => options.numerics.keep_denormals = true,
         }
         options
     }

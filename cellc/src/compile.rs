@@ -1,18 +1,20 @@
 //! The pipeline, on one screen.
 
 use crate::arch::MOST_SCALAR_WEIGHTS;
+#[cfg(feature = "builder")]
+use crate::bound::Profile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
-use crate::encoding;
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
 use crate::model::{Model, ValidModel};
-#[cfg(feature = "builder")]
-use crate::options::Language;
-use crate::options::{Options, Threads};
+use crate::numerics::Precisions;
 use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, Values, plan};
+#[cfg(feature = "builder")]
+use crate::request::Language;
+use crate::request::{Options, Threads};
 use crate::summary;
 use crate::validate::validate;
 #[cfg(feature = "builder")]
@@ -25,6 +27,8 @@ pub struct Compilation {
     pub options: Options,
     /// What is computed.
     pub model: ValidModel,
+    /// The precision of every product.
+    pub precisions: Precisions,
     /// The sizes that were decided.
     pub plan: Plan,
     /// The kernels, for each of the plan's instruction sets.
@@ -62,25 +66,30 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 /// Compiles a model that has been judged under the same options; the warnings of that are the
 /// caller's.
 pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
-    let arch = if fills_no_vector(&model, options) { options.arch.in_scalars() } else { options.arch };
-    let options = &Options { arch, ..options.clone() };
-    let options = &Options { whole: encoding::whole(&model, options).0, ..options.clone() };
-    let plan = plan(&model, options);
+    let arch =
+        if fills_no_vector(&model, options) { options.machine.target.in_scalars() } else { options.machine.target };
+    let options = &options.clone().with_target(arch);
+    let precisions = Precisions::new(&model, &options.numerics);
+    let plan = plan(&model, options, &precisions);
     let mut warnings = Diagnostics::default();
     for found in plan.without_effect(options) {
         warnings.push(Diagnostic::warning(Origin::Unknown, found));
     }
     let program = program(&model, &plan);
     let packed = pack(&model, &program);
-    let name = options.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
-    let pool = options.threads == Threads::Two;
+    let name = options.output.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
+    let pool = options.machine.threads == Threads::Two;
     let interface = Interface::new(&model, &program, name, pool);
     #[cfg(feature = "builder")]
-    let bounds = header::Bounds::new(&model, &plan, options, &interface);
+    let bounds = header::Bounds::new(&model, (&plan, &precisions), &options.numerics, &interface);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
-        header: [header::lines(&model, &plan, options, &interface), header::bounds(&bounds, &interface, None)].concat(),
+        header: [
+            header::lines(&model, (&plan, &precisions), options, &interface),
+            header::bounds(&bounds, &interface, None),
+        ]
+        .concat(),
         #[cfg(feature = "builder")]
         bounds,
         #[cfg(feature = "builder")]
@@ -89,6 +98,7 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
         estimate: Estimate::of(&model, &plan, &program, &packed, &interface),
         summary: summary::lines(&model, options),
         model,
+        precisions,
         plan,
         program,
         packed,
@@ -108,7 +118,7 @@ fn fills_no_vector(model: &ValidModel, options: &Options) -> bool {
     let known: usize = model.constants.iter().map(|constant| constant.len()).sum();
     let elements = |shape: &[usize]| shape.iter().product::<usize>();
     let longest = model.values.iter().map(|value| elements(&value.shape)).max().unwrap_or(0);
-    options.isas.is_none() && given + known < MOST_SCALAR_WEIGHTS && longest <= MOST_SCALAR_ELEMENTS
+    options.machine.isas.is_none() && given + known < MOST_SCALAR_WEIGHTS && longest <= MOST_SCALAR_ELEMENTS
 }
 
 /// The kernels, after all passes.
@@ -138,13 +148,19 @@ fn check(program: &Program, pass: &str) {
 }
 
 impl Compilation {
+    /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
+    #[cfg(feature = "builder")]
+    pub fn profile(&self, fused: bool) -> Profile {
+        Profile::new(fused, &self.options.numerics, &self.precisions)
+    }
+
     /// The same model in another language: the plan knows how values of kernels are spelled.
     #[cfg(feature = "builder")]
     pub fn in_language(self, language: Language) -> Self {
-        if self.options.language == language {
+        if self.options.output.language == language {
             return self;
         }
-        let options = Options { language, ..self.options };
+        let options = self.options.with_language(language);
         Self { warnings: self.warnings, ..compile_validated(self.model, &options) }
     }
 
@@ -159,7 +175,7 @@ impl Compilation {
     #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
-        let found = free_run::measure(&self.model, best, &self.options);
+        let found = free_run::measure(&self.model, best, &self.precisions, self.options.numerics.range);
         // what was seen says which bounds are of use
         let known = header::bounds(&self.bounds, &self.interface, None).len();
         self.header.truncate(self.header.len() - known);
@@ -172,7 +188,7 @@ impl Compilation {
     }
 
     fn contents(&self) -> emit::Contents<'_> {
-        let values = Values::of(self.options.language, &self.plan.isas);
+        let values = Values::of(self.options.output.language, &self.plan.isas);
         assert_eq!(self.plan.values, values, "emit: the plan is for another language");
         emit::Contents {
             options: &self.options,
@@ -186,7 +202,7 @@ impl Compilation {
             #[cfg(feature = "builder")]
             header: &self.header,
             #[cfg(feature = "builder")]
-            estimate: self.estimate.lines(self.options.arch.name),
+            estimate: self.estimate.lines(self.options.machine.target.name),
             summary: &self.summary,
             #[cfg(feature = "builder")]
             sha256: self.model.files.first().map(|file| &file.sha256[..]),

@@ -21,7 +21,7 @@ use crate::front::layer::apple::reset_gate;
 #[cfg(feature = "read-safetensors")]
 use crate::front::safetensors;
 use crate::model::{Model, ValidModel};
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// How macros name what their users set.
@@ -122,7 +122,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
             }
         }
     };
-    let options = Options { wording: WORDING, ..options };
+    let options = options.with_wording(WORDING);
     match validate(&model, &options) {
         Ok((valid, warnings)) => {
             problems.extend(warnings);
@@ -138,7 +138,7 @@ fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(Valid
 
 fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diagnostics) -> Option<Model> {
     let (path, weights) = (shown(model), weights.map(shown));
-    let (dims, constants) = (given.dims.clone(), given.constants.clone());
+    let (dims, constants) = (given.bindings.dims.clone(), given.bindings.constants.clone());
     let options = ReadOptions { dims, constants, ..ReadOptions::with_weights(weights.as_deref(), WORDING) };
     let read = formats::read(&path, &options);
     let (model, mut found) = match read {

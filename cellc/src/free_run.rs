@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use crate::bound::{self, Seen, states};
 use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
 use crate::model::ValidModel;
-use crate::options::{Arithmetic, Options, Products, Range};
+use crate::numerics::Precisions;
 use crate::pack;
 use crate::random::Random;
 use crate::reference::{FLOAT64, Float64, Memory, Outcome, initial_variables};
+use crate::request::{Arithmetic, Range};
 
 /// Where the drawing of inputs starts.
 pub(crate) const SEED: u64 = 1;
@@ -88,10 +89,10 @@ impl Gathered {
 }
 
 /// The names of the layers that are not multiplied in f32, each once.
-pub(crate) fn layers_in_integers(model: &ValidModel, products: &Products) -> Vec<String> {
+pub(crate) fn layers_in_integers(model: &ValidModel, products: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        if products.of(&node.name) != Arithmetic::F32 && !layers.contains(&node.name) {
+        if products.of(node.op.first_value()).arithmetic() != Arithmetic::F32 && !layers.contains(&node.name) {
             layers.push(node.name.clone());
         }
     }
@@ -108,7 +109,7 @@ pub(crate) struct IntegerRuns {
 struct Run {
     /// The only layer whose products are integers; `None`: all layers that the options name.
     layer: Option<String>,
-    products: Products,
+    products: Precisions,
     /// As the previous step left them; empty before the first one.
     states: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
@@ -117,7 +118,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(model: &ValidModel, layer: Option<String>, products: Products) -> Self {
+    fn new(model: &ValidModel, layer: Option<String>, products: Precisions) -> Self {
         let gathered = vec![Gathered::default(); model.results.len() + model.variables.len()];
         Self { layer, products, states: Vec::new(), variables: initial_variables(model), gathered }
     }
@@ -125,12 +126,12 @@ impl Run {
 
 impl IntegerRuns {
     /// Before the first step of a model whose weights are constants.
-    pub(crate) fn new(model: &ValidModel, products: &Products) -> Self {
+    pub(crate) fn new(model: &ValidModel, products: &Precisions) -> Self {
         let layers = layers_in_integers(model, products);
         let mut runs = vec![Run::new(model, None, products.clone())];
         if layers.len() > 1 {
             let alone = |layer: String| {
-                let only = products.only(&layer);
+                let only = products.only(model, &layer);
                 Run::new(model, Some(layer), only)
             };
             runs.extend(layers.into_iter().map(alone));
@@ -195,7 +196,7 @@ impl<'a> Drawn<'a> {
     /// The next step: what it leaves. Rows of matrices stay in memory for the steps after it.
     fn step(&mut self) -> Outcome<f64> {
         self.draw();
-        let arithmetic = Float64 { products: Products::F32, memory: Some(&self.memory) };
+        let arithmetic = Float64 { products: Precisions::F32, memory: Some(&self.memory) };
         let left = arithmetic.outcome(self.model, &self.parameters, &self.variables);
         self.next = self.model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
         self.variables.clone_from(&left.variables);
@@ -235,12 +236,11 @@ impl<'a> Drawn<'a> {
 /// the interpreter, or, where matrices are multiplied as integers, of the reference of these. Where
 /// that is too much work, the reference alone takes one step. `None` where that is too much work,
 /// or weights are given at run time.
-pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, options: &Options) -> Option<FreeRun> {
+pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, products: &Precisions, range: Range) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
-    let products = &options.products();
-    let drawn = Drawn::new(model, options.range);
+    let drawn = Drawn::new(model, range);
     if layers_in_integers(model, products).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, work(body)) {
             return Some(FreeRun { steps, results: of_program(model, body, steps, drawn) });

@@ -37,7 +37,7 @@ mod interface;
 mod kernel;
 mod lower;
 mod model;
-mod options;
+mod numerics;
 mod pack;
 mod pass;
 mod plan;
@@ -47,6 +47,7 @@ mod random;
 mod reference;
 #[cfg(feature = "cli")]
 mod report;
+mod request;
 mod summary;
 #[cfg(feature = "builder")]
 mod temporary;
@@ -65,7 +66,7 @@ pub use error::{Error, ErrorKind};
 pub use front::apple::AppleResetGate;
 pub use front::layout::{Framework, GateOrder};
 pub use model::{Activation, ActivationError, Direction, LstmGateOrder, Model};
-pub use options::{
+pub use request::{
     Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
 
@@ -85,6 +86,6 @@ pub mod internals {
     }
     public! {
         arch bound compile diagnostic emit encoding estimate files front harness header
-        kernel model options pack plan random reference report timing validate
+        kernel model numerics pack plan random reference report request timing validate
     }
 }

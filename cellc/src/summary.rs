@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::model::{LedgerEntry, Lengths, ValidCell, ValidModel, ValidOp, counted};
-use crate::options::Options;
+use crate::request::Options;
 
 /// What the type is, a line for each cell, and what becomes of denormals.
 pub(crate) fn lines(model: &ValidModel, options: &Options) -> Vec<String> {
@@ -43,7 +43,7 @@ fn rate_and_levels(model: &ValidModel) -> Option<String> {
 
 /// What becomes of values too small to matter.
 pub(crate) fn denormals(options: &Options) -> &'static str {
-    match options.keep_denormals {
+    match options.numerics.keep_denormals {
         true => "Denormals are kept.",
         false => "Inputs, states and outputs below 2^-100 in magnitude become 0.",
     }

@@ -1,6 +1,6 @@
 //! Whether what was computed is what it should be.
 
-use cellc::internals::bound::{Profile, bound};
+use cellc::internals::bound::bound;
 use cellc::internals::reference::{Outcome, reference};
 
 use crate::subject::{Subject, bits};
@@ -29,7 +29,7 @@ impl Compared {
         let (given, before) = (exact(parameters), exact(variables));
         let results = subject.interpret_from(isa, parameters, variables);
         let right = reference(subject.model(), &given, &before);
-        let profile = &Profile::new(fused, &subject.compilation.options);
+        let profile = &subject.compilation.profile(fused);
         let limits = bound(subject.model(), profile, &given, &before);
         Self { found: Outcome { results: exact(&results), variables: exact(variables) }, right, limits }
     }

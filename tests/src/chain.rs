@@ -46,7 +46,7 @@ pub fn subject(name: &str, options: &Options, linear_before_reset: bool, bias_at
     }
     let (model, _) = openvino::read_bytes("chain.xml", file.text().as_bytes(), Some(("chain.bin", file.weights)))
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
-    let options = Options { name: Some(name.to_string()), ..options.clone() };
+    let options = options.clone().with_name(Some(name.to_string()));
     let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     Subject { name: name.to_string(), compilation, calls: vec![inputs] }
 }

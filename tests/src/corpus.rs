@@ -137,7 +137,7 @@ impl Case {
             }
             name += ending;
             let model = self.fixed(shapes);
-            let options = Options { name: Some(name.clone()), ..options.clone() };
+            let options = options.clone().with_name(Some(name.clone()));
             let compilation = compile(&model, &options)?;
             let runs: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].shapes == *shapes).collect();
             let calls = runs.iter().map(|run| self.runs[*run].inputs.clone()).collect();

@@ -105,7 +105,7 @@ pub fn subject(name: &str, options: &Options, weights: Weights, linear_before_re
     }
     let (model, _) = openvino::read_bytes("given.xml", file.text().as_bytes(), Some(("given.bin", file.weights)))
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
-    let options = Options { name: Some(name.to_owned()), ..options.clone() };
+    let options = options.clone().with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: vec![call] }
 }

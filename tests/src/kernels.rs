@@ -12,6 +12,7 @@ use cellc::internals::kernel::{
     Tiles, Type, Var, Walk, WindowId, verify,
 };
 use cellc::internals::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
+use cellc::internals::numerics::Precisions;
 use cellc::internals::pack::pack;
 use cellc::internals::plan::plan;
 
@@ -360,7 +361,7 @@ fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
 /// # Panics
 /// If the program is wrong.
 pub fn subject(name: &str) -> Subject {
-    let options = Options { name: Some(name.to_owned()), isas: Some(arch::ALL.to_vec()), ..Options::default() };
+    let options = Options::default().with_name(Some(name.to_owned())).with_isas(Some(arch::ALL.to_vec()));
     let numbers = |len: usize, seed: usize| (0..len).map(move |i| ((i * 29 + seed * 17 + 5) % 61) as f32 / 16.0 - 1.75);
     let tensor = |shape: &[usize], seed| {
         let values: Vec<f32> = numbers(shape.iter().product(), seed).collect();
@@ -398,7 +399,8 @@ pub fn subject(name: &str) -> Subject {
         results: vec![result("y", &[2, 12]), result("mixed", &[90]), result("integers", &[62])],
         ..ValidModel::default()
     };
-    let plan = plan(&model, &options);
+    let precisions = Precisions::new(&model, &options.numerics);
+    let plan = plan(&model, &options, &precisions);
     let program = program(plan.isas.iter().map(|(isa, _)| *isa));
     let packed = pack(&model, &program);
     let interface = Interface::new(&model, &program, name, false);
@@ -414,6 +416,7 @@ pub fn subject(name: &str) -> Subject {
     let compilation = Compilation {
         options,
         model,
+        precisions,
         plan,
         program,
         packed,

@@ -23,7 +23,7 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     if !two_threads_can_share(subject.model()) {
         return subject;
     }
-    let options = Options { threads: Threads::Two, ..subject.compilation.options };
+    let options = subject.compilation.options.with_threads(Threads::Two);
     compiled(name, recipe.file(), options, u64::from(recipe.seed) + 1)
 }
 
@@ -33,22 +33,22 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
 /// As [`compiled`].
 pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
     let file = recipe.file();
-    options.unroll = match recipe.options[0] % 4 {
+    options.tuning.unroll = match recipe.options[0] % 4 {
         // straight-line code takes rustc far more than linear time
         3 if file.work <= 400 => Unroll::Full,
         1 => Unroll::None,
         _ => Unroll::Auto,
     };
-    options.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
-    options.accuracy = match recipe.options[2] / 3 % 4 {
+    options.numerics.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
+    options.numerics.accuracy = match recipe.options[2] / 3 % 4 {
         2 => Accuracy::Fast,
         3 => Accuracy::Audio,
         _ => Accuracy::Exact,
     };
-    options.keep_denormals = recipe.options[2] % 3 == 2;
+    options.numerics.keep_denormals = recipe.options[2] % 3 == 2;
     options.tuning = tuning(recipe.seed);
     let at_run_time = file.weights_at_run_time;
-    options.precision = match recipe.options[2] / 12 % 8 {
+    options.numerics.precision = match recipe.options[2] / 12 % 8 {
         2 => Some(Precision::Int8x16),
         3 => Some(Precision::Int16),
         4 => Some(Precision::Int8),
@@ -57,9 +57,9 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         _ => None,
     };
     let seed = u64::from(recipe.seed) + 1;
-    if options.precision.is_some() && !at_run_time && recipe.seed % 2 == 1 {
+    if options.numerics.precision.is_some() && !at_run_time && recipe.seed % 2 == 1 {
         let whole = compiled(name, file.clone(), options.clone(), seed);
-        options.precision_of = layers(whole.model(), recipe.seed);
+        options.numerics.precision_of = layers(whole.model(), recipe.seed);
     }
     compiled(name, file, options, seed)
 }
@@ -86,16 +86,15 @@ fn two_threads_can_share(model: &ValidModel) -> bool {
 /// What the plan would choose by the costs of models larger than are drawn.
 fn tuning(seed: u32) -> Tuning {
     let choice = |at: u32| (seed >> (2 * at) & 3) as usize;
-    Tuning {
-        panel_columns: [None, Some(2), Some(5), Some(16)][choice(0)],
-        rows_at_once: [None, Some(2), Some(3), Some(8)][choice(1)],
-        alternate: [None, Some(false), Some(true), Some(true)][choice(2)],
-        input_first: [None, Some(false), Some(true), Some(true)][choice(3)],
-        fuse: [None, Some(true), Some(true), Some(false)][choice(4)],
-        branches: [None, Some(true), Some(true), Some(false)][choice(5)],
-        halves: [None, Some(true)][choice(4).min(1)],
-        tiles: [None, Some(true), Some(true), Some(false)][choice(6)],
-    }
+    Tuning::default()
+        .with_panel_columns([None, Some(2), Some(5), Some(16)][choice(0)])
+        .with_rows_at_once([None, Some(2), Some(3), Some(8)][choice(1)])
+        .with_alternate([None, Some(false), Some(true), Some(true)][choice(2)])
+        .with_input_first([None, Some(false), Some(true), Some(true)][choice(3)])
+        .with_fuse([None, Some(true), Some(true), Some(false)][choice(4)])
+        .with_branches([None, Some(true), Some(true), Some(false)][choice(5)])
+        .with_halves([None, Some(true)][choice(4).min(1)])
+        .with_tiles([None, Some(true), Some(true), Some(false)][choice(6)])
 }
 
 /// A model with calls of all kinds.
@@ -120,7 +119,7 @@ pub fn accepted(
     seed: u64,
 ) -> Result<(Subject, String), Diagnostics> {
     let (model, warnings) = openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?;
-    let options = Options { name: Some(name.to_owned()), ..options };
+    let options = options.with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options)?;
     let warnings = format!("{warnings}{}", compilation.warnings);
     let calls = calls(&mut Random::new(seed), &compilation.model);

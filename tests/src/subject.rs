@@ -85,7 +85,7 @@ impl Subject {
         }
         // a program that was made by hand has no plan
         let mut by_hand = self.compilation.clone();
-        by_hand.options.language = language;
+        by_hand.options.output.language = language;
         by_hand.plan.values = planned.plan.values;
         by_hand.emit(&self.name)
     }

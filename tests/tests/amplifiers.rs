@@ -50,7 +50,7 @@ fn case(expected: &Path) -> Case {
 }
 
 fn options(case: &Case) -> Options {
-    Options { name: Some(case.name.clone()), ..Options::default() }
+    Options::default().with_name(Some(case.name.clone()))
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn subjects() -> Vec<Subject> {
     let all =
         [("gru_cell_min", Precision::F32), ("gru_cell_lbr0", Precision::F16), ("gru_cell_params", Precision::F32)];
     let subjects = |(name, precision)| {
-        let options = Options { arch: &WITH_SCALAR, precision: Some(precision), ..Options::default() };
+        let options = Options::default().with_target(&WITH_SCALAR).with_precision(Some(precision));
         Case::subjects(&corpus::case(name), &options, "").into_iter().map(|(subject, _)| subject)
     };
     all.into_iter().flat_map(subjects).collect()
@@ -93,7 +93,7 @@ fn extreme_products() -> Subject {
     let w = file.constant(&[3, 16], Stored::F32, (0..48).map(weight));
     let y = file.operation("MatMul", "opset1", "transpose_a=\"false\" transpose_b=\"false\"", &[&x, &w], &[ROWS, 16]);
     file.result(&y);
-    let options = Options { arch: &RISCV64, keep_denormals: true, ..Options::default() };
+    let options = Options::default().with_target(&RISCV64).with_keep_denormals(true);
     let subject = random::compiled("extreme_products", file, options, 1);
     let call: Vec<f32> = (0..ROWS * 3).map(|_| any()).collect();
     Subject { calls: vec![vec![call]], ..subject }
@@ -104,7 +104,7 @@ fn rust_has_the_bits_of_a_fused_multiply_add_where_the_instruction_is_not() {
     if cfg!(target_arch = "riscv64") {
         return;
     }
-    let options = Options { arch: &RISCV64, ..Options::default() };
+    let options = Options::default().with_target(&RISCV64);
     let cell = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "").into_iter().map(|(subject, _)| subject);
     let subjects: Vec<_> = cell.chain([extreme_products()]).collect();
     let expected = expected(&subjects, "scalar_fma");
@@ -118,7 +118,7 @@ fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
     let mut tried = Vec::new();
     for arch in TARGETS.into_iter().filter(|arch| !arch.rust_refused.0.is_empty() && !here(arch)) {
         for (language, (_, help)) in [(Language::Rust, arch.rust_refused), (Language::C, arch.c_refused)] {
-            let options = Options { arch, ..Options::default() };
+            let options = Options::default().with_target(arch);
             let subjects = Case::subjects(&corpus::case("gru_cell_lbr0"), &options, "");
             let subjects: Vec<Subject> = subjects.into_iter().map(|(subject, _)| subject).collect();
             let folder = folder(&format!("architectures-refused-{}-{language:?}", arch.name));

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cellc::internals::bound::{Profile, bound};
-use cellc::internals::encoding::Loss;
+use cellc::internals::bound::bound;
+use cellc::internals::numerics::Loss;
 use cellc::{Accuracy, Fma, Options, Precision, WeightsAs};
 use cellc_tests::agreement::{self, exact};
 use cellc_tests::chain;
@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
 /// Every case compiled for the shapes of some of its runs: (case, subject, indices of the runs).
 fn compiled(cases: &[Case], fma: Fma) -> Vec<(&Case, Subject, Vec<usize>)> {
     let ending = if fma == Fma::Off { "_off" } else { "" };
-    with_options(cases, &Options { fma, ..Options::default() }, ending)
+    with_options(cases, &Options::default().with_fma(fma), ending)
 }
 
 fn with_options<'a>(cases: &'a [Case], options: &Options, ending: &str) -> Vec<(&'a Case, Subject, Vec<usize>)> {
@@ -59,7 +59,7 @@ fn every_number() -> [Subject; 2] {
             &[("y", &[1, outputs])],
         );
         file.result(&y[0]);
-        let options = Options { precision, weights_as: WeightsAs::File, ..Options::default() };
+        let options = Options::default().with_precision(precision).with_weights_as(WeightsAs::File);
         let subject = random::compiled(name, file, options, 1);
         // x tells the rows' elements apart, and every sum is exact
         let x = (0..inputs).map(|k| 1.0 + (k % 7) as f32).collect();
@@ -77,14 +77,14 @@ fn formats() -> Vec<Subject> {
         let case = corpus::case(name);
         for precision in [Precision::F16, Precision::Bf16] {
             let weights_as = if k == 0 { WeightsAs::File } else { WeightsAs::Auto };
-            let options = Options { precision: Some(precision), weights_as, ..Options::default() };
+            let options = Options::default().with_precision(Some(precision)).with_weights_as(weights_as);
             let ending = format!("_{}", precision.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
         // a late product; rows that are computed together. Random models have the rest
         let integers = [Precision::Int8, Precision::Int8x16, Precision::Int16];
         for precision in integers.into_iter().filter(|_| matches!(*name, "gru_cell_lbr0" | "torch_gru2_head_static")) {
-            let options = Options { precision: Some(precision), ..Options::default() };
+            let options = Options::default().with_precision(Some(precision));
             let ending = format!("_in_{}", precision.name());
             all.extend(Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject));
         }
@@ -92,7 +92,7 @@ fn formats() -> Vec<Subject> {
     // weights that are packed at run time, in rows of every kind
     for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16] {
         for (ending, weights, after) in [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)] {
-            let options = Options { precision: Some(precision), ..Options::default() };
+            let options = Options::default().with_precision(Some(precision));
             let name = format!("given{ending}_in_{}", precision.name());
             all.push(given_weights::subject(&name, &options, weights, after, if after { 1 } else { 3 }));
         }
@@ -127,7 +127,7 @@ fn subjects(half: usize) -> Vec<Subject> {
     let mut all: Vec<Subject> = only(compiled(&cases, Fma::Auto));
     all.extend::<Vec<_>>(only(compiled(&named(&UNFUSED_TOO), Fma::Off)));
     for (accuracy, names) in QUICK_TOO {
-        let options = Options { accuracy, ..Options::default() };
+        let options = Options::default().with_accuracy(accuracy);
         all.extend::<Vec<_>>(only(with_options(&named(&names), &options, &format!("_{}", accuracy.name()))));
     }
     let all = all.into_iter().chain(chains()).enumerate();
@@ -189,14 +189,13 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
 #[test]
 fn what_a_format_of_weights_costs_is_within_the_bound() {
     for subject in formats() {
-        let options = &subject.compilation.options;
         let variables = exact(&subject.variables());
         let mut worst = 0.0f64;
         for call in &subject.calls {
             let given = exact(call);
             let right = subject.reference(call);
             for (isa, name, fused) in subject.distinct() {
-                let limits = bound(subject.model(), &Profile::new(fused, options), &given, &variables);
+                let limits = bound(subject.model(), &subject.compilation.profile(fused), &given, &variables);
                 let found = subject.interpret(isa, call);
                 let values = found.iter().zip(&right).zip(&limits.results);
                 for ((found, right), limit) in values.flat_map(|((f, r), l)| f.iter().zip(r).zip(l)) {
@@ -221,11 +220,11 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
     for name in ["gru_cell_fp16", "gru_cell_128_fp16", "lstm_cell_fp16"] {
         let case = corpus::case(name);
         let subjects = |precision| {
-            let options = Options { precision: Some(precision), ..Options::default() };
+            let options = Options::default().with_precision(Some(precision));
             Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
         };
         for (whole, half) in subjects(Precision::F32).zip(subjects(Precision::F16)) {
-            let losses = Loss::of(half.model(), &half.compilation.options);
+            let losses = Loss::of(half.model(), &half.compilation.precisions);
             let [loss] = &losses[..] else { panic!("{name}: {losses:?}") };
             assert!(loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0, "{name}: {loss}");
             let bytes = |subject: &Subject| subject.compilation.packed.bytes.len();
@@ -244,11 +243,11 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
     let case = corpus::case_in(&corpus::onnx_folder().join("emb_bilstm_dyn")).unwrap_or_else(|e| panic!("{e}"));
     let subjects = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
-        let options = Options { precision, ..Options::default() };
+        let options = Options::default().with_precision(precision);
         Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
     };
     for (as_f32, in_8_bits) in subjects(true).zip(subjects(false)) {
-        let losses = |subject: &Subject| Loss::of(subject.model(), &subject.compilation.options);
+        let losses = |subject: &Subject| Loss::of(subject.model(), &subject.compilation.precisions);
         assert!(losses(&as_f32).is_empty());
         let losses = losses(&in_8_bits);
         let [loss] = &losses[..] else { panic!("{losses:?}") };
@@ -284,9 +283,9 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
     let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru")).unwrap_or_else(|e| panic!("{e}"));
     let stored = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
-        let options = Options { precision, ..Options::default() };
+        let options = Options::default().with_precision(precision);
         let compilation = cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
-        let losses = Loss::of(&compilation.model, &compilation.options);
+        let losses = Loss::of(&compilation.model, &compilation.precisions);
         (losses, compilation.packed.bytes.len(), compilation.header.join(" "))
     };
     let ((losses, in_8_bits, header), (as_f32, bytes, _)) = (stored(false), stored(true));
@@ -304,7 +303,7 @@ fn whole_numbers_multiply_as_integers() {
     let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel")).unwrap_or_else(|e| panic!("{e}"));
     let subjects = |precision_is_given: bool| {
         let precision = precision_is_given.then_some(Precision::F32);
-        let options = Options { precision, ..Options::default() };
+        let options = Options::default().with_precision(precision);
         Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
     };
     for (as_f32, as_integers) in subjects(true).zip(subjects(false)) {

@@ -18,7 +18,7 @@ const LIMIT: f32 = f32::from_bits(27 << 23);
 const BELOW: f32 = f32::from_bits((27 << 23) - 1);
 
 fn subject(name: &str, file: ModelFile, keep_denormals: bool, calls: Vec<Vec<Vec<f32>>>) -> Subject {
-    let options = Options { keep_denormals, ..Options::default() };
+    let options = Options::default().with_keep_denormals(keep_denormals);
     Subject { calls, ..compiled(name, file, options, 0) }
 }
 
@@ -160,8 +160,8 @@ fn growing() -> ModelFile {
 /// The state of `amplifying`, read by a cell, and of two models that read each element once.
 fn with_states() -> Vec<Subject> {
     let pair = |input: &str, output: &str| State::Pairs(vec![(input.to_owned(), output.to_owned())]);
-    let cell = Options { state: State::Auto, ..Options::default() };
-    let moved = Options { state: pair("d", "next"), ..Options::default() };
+    let cell = Options::default().with_state(State::Auto);
+    let moved = Options::default().with_state(pair("d", "next"));
     vec![
         compiled("delayed", delayed(), moved.clone(), 0),
         compiled("growing", growing(), moved, 0),

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::thread;
 
-use cellc::internals::bound::{Profile, bound};
+use cellc::internals::bound::bound;
 use cellc::internals::compile::compile;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
@@ -43,7 +43,7 @@ fn binary(file: &mut ModelFile, kind: &str, a: &Port, b: &Port) -> Port {
 
 fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
     let (model, _) = openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?;
-    let compilation = compile(&model, &Options { name: Some("deep".into()), ..Options::default() })?;
+    let compilation = compile(&model, &Options::default().with_name(Some("deep".into())))?;
     Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
 }
 
@@ -55,8 +55,7 @@ fn every_stage(file: ModelFile) {
     let inputs: Vec<Vec<f32>> = model.parameters.iter().map(|p| vec![0.25; p.shape.iter().product()]).collect();
     let exact: Vec<Vec<f64>> = inputs.iter().map(|values| values.iter().map(|v| f64::from(*v)).collect()).collect();
     let wanted = reference(model, &exact, &[]).results;
-    let errors =
-        bound(model, &Profile::new(subject.isas().next().expect("generic").1, &compilation.options), &exact, &[]);
+    let errors = bound(model, &compilation.profile(subject.isas().next().expect("generic").1), &exact, &[]);
     for ((given, wanted), most) in subject.interpret(0, &inputs).iter().zip(&wanted).zip(&errors.results) {
         for ((given, wanted), most) in given.iter().zip(wanted).zip(most) {
             assert!((f64::from(*given) - wanted).abs() <= *most, "{given} for {wanted}, at most {most} off");

@@ -16,7 +16,7 @@ const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 /// The corpus, some of it with its weights in a file, random models, which have several inputs,
 /// outputs and cells, and every form that kernels have.
 fn subjects() -> Vec<Subject> {
-    let options = |weights_as| Options { weights_as, ..Options::default() };
+    let options = |weights_as| Options::default().with_weights_as(weights_as);
     let compiled = |case: corpus::Case| {
         let file = case.name.contains("clip").then(|| case.subjects(&options(WeightsAs::File), "_file"));
         case.subjects(&options(WeightsAs::Auto), "").into_iter().chain(file.into_iter().flatten())
@@ -25,7 +25,7 @@ fn subjects() -> Vec<Subject> {
     let random = recipe::drawn(12, 0).into_iter().enumerate();
     let random = random.map(|(k, recipe)| random::subject(&format!("random_{k}"), &recipe));
     let cell = Layer { kind: "GRUCell", attributes: "", rows: 16, inputs: 16, units: 48 };
-    let tiled = cell.subject("tiled", Options { precision: Some(Precision::Int8), ..Options::default() }, false);
+    let tiled = cell.subject("tiled", Options::default().with_precision(Some(Precision::Int8)), false);
     corpus.chain(random).chain([kernels::subject("made_by_hand"), tiled]).collect()
 }
 

@@ -95,7 +95,7 @@ fn written(language: Language, keep_denormals: bool) -> PathBuf {
     // the reset gate after the product: a panel is done before the next one reads the input
     let gru_of = |units| Builder::gru(units, units).linear_before_reset(true);
     let [w, r, b] = gru(24, 24);
-    let panels = Tuning { panel_columns: Some(8), input_first: Some(false), ..Tuning::default() };
+    let panels = Tuning::default().with_panel_columns(Some(8)).with_input_first(Some(false));
     write(gru_of(24).weight_values(&w, &r, &b).tuning(panels), "gru_one");
     let layers = gru_of(24).layers(2);
     let layer = |builder: Builder| builder.weights_of(Framework::OpenVino, &[&w, &r, &b]);

@@ -13,7 +13,7 @@ use cellc::internals::arch;
 use cellc::internals::arch::Work;
 use cellc::internals::estimate::Code;
 use cellc::internals::random::Random;
-use cellc::{Language, Options, Precision, State};
+use cellc::{Language, Precision, State};
 use cellc_tests::corpus::{self, Case};
 use cellc_tests::driver::{c_compilers, isas, run_all, rustc};
 use cellc_tests::kept::Kept;
@@ -362,7 +362,7 @@ const INTEGERS: [Precision; 3] = [Precision::Int8, Precision::Int8x16, Precision
 fn in_integers(machine: &Machine) -> Vec<Trial> {
     let trials = IN_INTEGERS.iter().flat_map(|name| INTEGERS.map(|precision| (corpus::case(name), precision)));
     let trial = |(case, precision): (Case, Precision)| {
-        let options = Options { precision: Some(precision), ..(machine.options)() };
+        let options = (machine.options)().with_precision(Some(precision));
         let (subject, _) = Case::subjects(&case, &options, &format!("_in_{}", precision.name())).remove(0);
         Trial { subject, rounds: 1 }
     };
@@ -391,7 +391,7 @@ fn cells_of_64(machine: &Machine) -> [Trial; 3] {
         for state in &file.operations(kind, opset, "hidden_size=\"64\"", &ports, &states) {
             file.result(state);
         }
-        let options = Options { precision: Some(precision), ..(machine.options)() };
+        let options = (machine.options)().with_precision(Some(precision));
         let name = if precision == Precision::F32 { name.to_owned() } else { format!("{name}_{}", precision.name()) };
         let mut subject = compiled(&name, file, options, 1);
         subject.calls.truncate(1);
@@ -409,7 +409,7 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
         let y = file.operation("GroupConvolution", "opset1", data, &[&x, &w], &out);
         let y = file.operation("Add", "opset1", "", &[&y, &bias], &out);
         file.result(&y);
-        let options = Options { precision: Some(precision), ..(machine.options)() };
+        let options = (machine.options)().with_precision(Some(precision));
         let mut subject = compiled(&format!("depthwise_9_taps_{}", precision.name()), file, options, 1);
         subject.calls.truncate(1);
         Trial { subject, rounds: 1 }
@@ -427,7 +427,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
         // what has a body of its own there
         name if name == AARCH64_DOTPROD.name => {
             let mut trials = in_integers(machine);
-            trials.retain(|trial| trial.subject.compilation.options.precision == Some(Precision::Int8));
+            trials.retain(|trial| trial.subject.compilation.options.numerics.precision == Some(Precision::Int8));
             trials
         }
         // where f32 is computed by calls

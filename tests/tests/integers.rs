@@ -4,9 +4,9 @@ use std::path::Path;
 
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::compile::compile;
-use cellc::internals::encoding::Loss;
 use cellc::internals::front::openvino;
 use cellc::internals::model::Parameter;
+use cellc::internals::numerics::{Loss, Precisions};
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;
 use cellc::internals::report::Report;
@@ -34,7 +34,7 @@ const CASES: [&str; 7] = [
 const INTEGERS: [(Precision, f64); 3] = [(Precision::Int8, 1e-3), (Precision::Int8x16, 1e-3), (Precision::Int16, 1e-5)];
 
 fn subjects(precision: Precision) -> impl Iterator<Item = Subject> {
-    with_options(&CASES, Options { precision: Some(precision), ..Options::default() })
+    with_options(&CASES, Options::default().with_precision(Some(precision)))
 }
 
 fn with_options<'a>(cases: &'a [&str], options: Options) -> impl Iterator<Item = Subject> + use<'a> {
@@ -55,7 +55,7 @@ fn mixtures() -> impl Iterator<Item = Subject> {
         let precision_of = layers.into_iter().map(|(name, precision)| (name.to_owned(), precision)).collect();
         with_options(
             &["torch_gru2_head_static"],
-            Options { precision: Some(precision), precision_of, ..Options::default() },
+            Options::default().with_precision(Some(precision)).with_precision_of(precision_of),
         )
     })
 }
@@ -66,8 +66,7 @@ fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     let mut variables = subject.variables();
     let before = exact(&variables);
     let compared = Compared::step(subject, isa, call, &mut variables);
-    let products = subject.compilation.options.products();
-    let right = reference_in(&products, subject.model(), &exact(call), &before);
+    let right = reference_in(&subject.compilation.precisions, subject.model(), &exact(call), &before);
     for (found, right) in compared.found.parts().flatten().zip(right.parts().flatten()) {
         assert!((found - right).abs() <= 4e-6 * right.abs().max(1.0), "{}: {found} {right}", subject.name);
     }
@@ -86,7 +85,7 @@ fn layers_have_a_precision_of_their_own() {
         let options = &subject.compilation.options;
         let own: Vec<_> = subject.compilation.plan.products.iter().map(|product| product.arithmetic.name()).collect();
         let [first, second, head] = own[..] else { panic!("{own:?}") };
-        match options.precision {
+        match options.numerics.precision {
             Some(Precision::Int8) => assert_eq!([first, second, head], ["int8", "int16", "f32"]),
             _ => assert_eq!([first, second, head], ["int8x16", "f32", "f32"]),
         }
@@ -108,7 +107,7 @@ fn layers_have_a_precision_of_their_own() {
 fn layers_without_a_matrix_are_refused() {
     let refused = |layers: &[&str]| {
         let precision_of = layers.iter().map(|layer| ((*layer).to_owned(), Precision::Int8)).collect();
-        let options = Options { precision_of, ..Options::default() };
+        let options = Options::default().with_precision_of(precision_of);
         let case = corpus::case("torch_gru2_head_static");
         let Err(problems) = compile(&case.model, &options) else { panic!("{layers:?}") };
         problems.to_string()
@@ -130,10 +129,10 @@ fn layers_without_a_matrix_are_refused() {
 #[test]
 fn quantised_weights_are_kept() {
     let lost = |case: &str, precision: Precision| {
-        let options = Options { precision: Some(precision), ..Options::default() };
+        let options = Options::default().with_precision(Some(precision));
         let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
         let header = compilation.header.join(" ");
-        let [loss] = Loss::of(&compilation.model, &options)[..] else { panic!("{case}: one format") };
+        let [loss] = Loss::of(&compilation.model, &compilation.precisions)[..] else { panic!("{case}: one format") };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
         loss
     };
@@ -171,7 +170,7 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
         for precision in [None, Some(Precision::Int8), Some(Precision::Int8x16), Some(Precision::Int16)] {
-            let options = Options { precision, ..Options::default() };
+            let options = Options::default().with_precision(precision);
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
                 let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
@@ -197,7 +196,7 @@ fn scales_of_quantised_models_are_kept() {
                 }
                 let mut call = subject.calls[0].clone();
                 call[0][0] = f32::NAN;
-                let as_f32 = Options { precision: Some(Precision::F32), ..Options::default() };
+                let as_f32 = Options::default().with_precision(Some(Precision::F32));
                 let as_f32 = quantised(name, &as_f32).next().expect("a subject");
                 assert!(as_f32.compilation.plan.products.iter().all(|product| product.own_x.is_none()), "{name}");
                 let numbers = |subject: &Subject| {
@@ -256,7 +255,7 @@ fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
 fn cells_of_one_name_keep_their_own_scales() {
     let scales = [[1.0 / 64.0, 1.0 / 128.0], [1.0 / 32.0, 1.0 / 100.0]];
     for precision in [None, Some(Precision::Int8), Some(Precision::Int16)] {
-        let options = Options { precision, ..Options::default() };
+        let options = Options::default().with_precision(precision);
         let subject = compiled("one_name", branches_of_one_name(scales), options, 7);
         let plan = &subject.compilation.plan;
         let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
@@ -291,7 +290,7 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
         for (after, batch, where_) in
             [(true, 1, Weights::Given), (false, 3, Weights::Given), (true, 1, Weights::GivenButR)]
         {
-            let options = Options { precision: Some(precision), ..Options::default() };
+            let options = Options::default().with_precision(Some(precision));
             let compiled = |weights| given_weights::subject("net", &options, weights, after, batch);
             let (baked, given) = (compiled(Weights::Constant), compiled(where_));
             assert!(!given.compilation.packed.is_baked() && baked.compilation.packed.is_baked());
@@ -310,7 +309,7 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
 #[test]
 fn weights_of_run_time_that_are_not_finite_give_no_number() {
     for (precision, _) in INTEGERS {
-        let options = Options { precision: Some(precision), ..Options::default() };
+        let options = Options::default().with_precision(Some(precision));
         let case = corpus::case("gru_cell_params");
         let (subject, _) = Case::subjects(&case, &options, "").remove(0);
         let header = subject.compilation.header.join(" ");
@@ -342,7 +341,7 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
 #[test]
 fn halves_are_refused_for_weights_of_run_time() {
     for (precision, refused) in [(Precision::F16, true), (Precision::Int8, false)] {
-        let options = Options { precision: Some(precision), ..Options::default() };
+        let options = Options::default().with_precision(Some(precision));
         let case = corpus::case("gru_cell_params");
         match compile(&case.model, &options) {
             Ok(_) => assert!(!refused),
@@ -376,7 +375,7 @@ fn halves_are_refused_beside_weights_of_run_time() {
     );
     file.result(&y[0]);
     for (precision, is_refused) in [(Precision::Bf16, true), (Precision::F16, true), (Precision::Int16, false)] {
-        let options = Options { precision: Some(precision), state: State::None, ..Options::default() };
+        let options = Options::default().with_precision(Some(precision)).with_state(State::None);
         let text = file.text();
         let read = random::accepted("beside", text.as_bytes(), file.weights.clone(), options, 1);
         assert_eq!(read.is_err(), is_refused, "{precision:?}");
@@ -391,7 +390,7 @@ fn halves_are_refused_beside_weights_of_run_time() {
 fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
     let layer = "cell".to_owned();
     for (precision, format) in [(Precision::F32, "f32"), (Precision::F16, "f16"), (Precision::Bf16, "bf16")] {
-        let options = Options { precision_of: vec![(layer.clone(), precision)], ..Options::default() };
+        let options = Options::default().with_precision_of(vec![(layer.clone(), precision)]);
         for subject in quantised("int8_layers", &options) {
             let plan = &subject.compilation.plan;
             let formats: Vec<_> = plan.products.iter().map(|product| product.product.format.name()).collect();
@@ -416,8 +415,7 @@ fn programs_multiply_the_integers_of_the_reference() {
                     let mut variables = subject.variables();
                     let before = exact(&variables);
                     let compared = Compared::step(&subject, isa, call, &mut variables);
-                    let right =
-                        reference_in(&subject.compilation.options.products(), subject.model(), &exact(call), &before);
+                    let right = reference_in(&subject.compilation.precisions, subject.model(), &exact(call), &before);
                     let found = compared
                         .found
                         .parts()
@@ -447,7 +445,7 @@ fn programs_multiply_the_integers_of_the_reference() {
 #[test]
 fn bounds_include_what_integers_lose() {
     let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
-        let profile = &Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Options::default().numerics, &Precisions::F32);
         let before = exact(&subject.variables());
         bound(subject.model(), profile, &exact(call), &before).parts().flatten().copied().fold(0.0, f64::max)
     };
@@ -473,7 +471,7 @@ fn what_is_not_finite_is_no_number() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let cases = ["gru_cell_lbr0", "gru_cell_lbr1", "lstm_cell", "rnn_cell_tanh"];
         for (name, (precision, _)) in cases.iter().flat_map(|name| INTEGERS.iter().map(move |each| (name, each))) {
-            let options = Options { precision: Some(*precision), ..Options::default() };
+            let options = Options::default().with_precision(Some(*precision));
             for (subject, _) in Case::subjects(&corpus::case(name), &options, "") {
                 let call = &subject.calls[0];
                 for isa in 0..subject.isas().count() {
@@ -547,7 +545,12 @@ fn depthwise(options: &Options) -> Vec<Subject> {
         let mut file = ModelFile::default();
         let x = file.parameter("x", &windows.x());
         windows.push(&mut file, &x, |count| random.even(count, 1.0));
-        compiled(&format!("depthwise_{k}_{}", options.precision.unwrap_or_default().name()), file, options.clone(), 7)
+        compiled(
+            &format!("depthwise_{k}_{}", options.numerics.precision.unwrap_or_default().name()),
+            file,
+            options.clone(),
+            7,
+        )
     };
     WINDOWS.iter().enumerate().map(subject).collect()
 }
@@ -559,11 +562,11 @@ fn depthwise(options: &Options) -> Vec<Subject> {
 fn depthwise_convolutions_multiply_integers() {
     let mut all = Vec::new();
     for (precision, _) in INTEGERS {
-        for subject in depthwise(&Options { precision: Some(precision), ..Options::default() }) {
+        for subject in depthwise(&Options::default().with_precision(Some(precision))) {
             let plan = subject.compilation.plan.to_string();
             let name = if precision == Precision::Int16 { "int16" } else { "int8x16" };
             assert!(plan.contains(&format!("windows multiplied in {name}")), "{}: {plan}", subject.name);
-            let losses = Loss::of(subject.model(), &subject.compilation.options);
+            let losses = Loss::of(subject.model(), &subject.compilation.precisions);
             assert!(losses.len() == 1 && losses[0].exact < losses[0].weights, "{losses:?}");
             for call in &subject.calls[..2] {
                 let mut first: Option<Vec<u64>> = None;
@@ -604,12 +607,8 @@ fn drawn_windows_multiply_integers() {
         let mut file = ModelFile::default();
         let x = file.parameter("x", &windows.x());
         windows.push(&mut file, &x, |count| random.even(count, 1.0));
-        let subject = compiled(
-            &format!("drawn_{k}"),
-            file,
-            Options { precision: Some(precision), ..Options::default() },
-            k as u64,
-        );
+        let subject =
+            compiled(&format!("drawn_{k}"), file, Options::default().with_precision(Some(precision)), k as u64);
         in_integers += subject.compilation.plan.windows.len();
         let mut first: [Option<Vec<u64>>; 2] = [None, None];
         for (isa, (name, fused)) in subject.isas().enumerate() {
@@ -625,8 +624,7 @@ fn drawn_windows_multiply_integers() {
 /// One element that is not finite makes all of its channel NaN, and nothing else.
 #[test]
 fn a_channel_with_a_nan_is_nan() {
-    for (subject, windows) in
-        depthwise(&Options { precision: Some(Precision::Int16), ..Options::default() }).iter().zip(&WINDOWS)
+    for (subject, windows) in depthwise(&Options::default().with_precision(Some(Precision::Int16))).iter().zip(&WINDOWS)
     {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut call = subject.calls[0].clone();
@@ -655,7 +653,7 @@ fn whole_numbers_in_windows_stay_what_they_are() {
             let x = file.operation("Round", "opset5", "mode=\"half_to_even\"", &[&x], &windows.x());
             let x = file.operation("Clamp", "opset1", "min=\"-128\" max=\"127\"", &[&x], &windows.x());
             windows.push(&mut file, &x, |count| random.even(count, 100.0).into_iter().map(f32::round).collect());
-            compiled(&format!("whole_{k}"), file, Options { precision: Some(precision), ..Options::default() }, 7)
+            compiled(&format!("whole_{k}"), file, Options::default().with_precision(Some(precision)), 7)
         };
         // f32 holds these sums
         let right = subject(Precision::F32);
@@ -701,7 +699,7 @@ fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     file.result(&y);
     let x = file.parameter("plane", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, drawn);
-    compiled(&format!("size_{weights:e}"), file, Options { precision: Some(precision), ..Options::default() }, 7)
+    compiled(&format!("size_{weights:e}"), file, Options::default().with_precision(Some(precision)), 7)
 }
 
 /// Where a product with a scale may overflow there is no bound, and what underflows is within it:
@@ -764,11 +762,11 @@ fn convolutions_that_stay_f32_say_so() {
         let weights = Some(("net.bin", file.weights.clone()));
         let (model, _) = openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
         let compiled = |precision: Precision, precision_of: Vec<(String, Precision)>| {
-            compile(&model, &Options { precision: Some(precision), precision_of, ..Options::default() })
+            compile(&model, &Options::default().with_precision(Some(precision)).with_precision_of(precision_of))
         };
         let compilation = compiled(Precision::Int8, Vec::new()).expect("it compiles");
         for language in [Language::Rust, Language::C] {
-            compile(&model, &Options { precision: Some(Precision::Int8), language, ..Options::default() })
+            compile(&model, &Options::default().with_precision(Some(Precision::Int8)).with_language(language))
                 .expect("it compiles")
                 .emit("net");
         }
@@ -799,8 +797,7 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
         (Precision::Int8, "Weights of depthwise convolutions are rounded as int8 and stored in 16 bits: "),
         (Precision::Int16, "Weights of depthwise convolutions are stored as int16: "),
     ] {
-        let compilation =
-            compile(&model, &Options { precision: Some(precision), ..Options::default() }).expect("it compiles");
+        let compilation = compile(&model, &Options::default().with_precision(Some(precision))).expect("it compiles");
         assert!(compilation.header.join(" ").contains(said), "{:?}", compilation.header);
         let precisions = Report::new(&model, &compilation, 0, None).precisions.expect("a table");
         let place = |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
@@ -844,11 +841,11 @@ fn products_with_constants_on_either_side_multiply_integers() {
             file.result(&y);
             compiled(&format!("product_{k}"), file, options, 5)
         };
-        let subject = |precision: Precision| subject_of(Options { precision: Some(precision), ..Options::default() });
+        let subject = |precision: Precision| subject_of(Options::default().with_precision(Some(precision)));
         let in_f32 = subject(Precision::F32);
         // operations of this file have no name
         let precision_of = vec![(String::new(), Precision::F32)];
-        let kept = Options { precision: Some(Precision::Int8), precision_of, ..Options::default() };
+        let kept = Options::default().with_precision(Some(Precision::Int8)).with_precision_of(precision_of);
         let kept = subject_of(kept);
         assert_eq!(kept.interpret(0, &kept.calls[0]), in_f32.interpret(0, &in_f32.calls[0]), "{k}");
         let matrices: usize = constant[..constant.len() - 2].iter().product();

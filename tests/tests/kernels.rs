@@ -9,7 +9,7 @@ use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
 use cellc::internals::kernel::Body;
 use cellc::internals::plan::Phase;
-use cellc::{Isa, Language, Options, Precision, Unroll};
+use cellc::{Isa, Language, Options, Precision, Tuning, Unroll};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::subject::{Subject, assert_same, bits};
 use cellc_tests::tiled::{Layer, values};
@@ -45,7 +45,7 @@ fn generated_c_is_the_interpreter() {
 /// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of
 /// every kind of weights, of few sums and of many.
 fn unrolled_cells() -> Vec<Subject> {
-    let of = |precision| Options { precision: Some(precision), ..Options::default() };
+    let of = |precision| Options::default().with_precision(Some(precision));
     let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
     vec![
         layer("GRUCell", 90, 48).subject("unrolled_gru", of(Precision::F32), false),
@@ -74,13 +74,14 @@ fn unrolled_loops_give_the_same_bits() {
         // integers are walked in alternating order too, in chains; the step after the first walks
         // backwards
         let plan = &subject.compilation.plan.products[0];
-        let of_integers = subject.compilation.options.precision.unwrap_or_default() != Precision::F32;
+        let of_integers = subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
         assert_eq!(plan.snake, of_integers, "{}", subject.name);
         let in_chains = |(isa, _): &(&'static Isa, bool)| plan.chains(Phase::Hidden, 4, isa) > 1;
         assert_eq!(subject.compilation.plan.isas.iter().any(in_chains), of_integers, "{}", subject.name);
     }
     let layer = Layer { kind: "GRUCell", attributes: "", rows: 1, inputs: 90, units: 48 };
-    let kept = layer.subject("kept", Options { unroll: Unroll::None, ..Options::default() }, false);
+    let kept =
+        layer.subject("kept", Options::default().with_tuning(Tuning::default().with_unroll(Unroll::None)), false);
     assert!(
         kept.compilation
             .program
@@ -130,7 +131,7 @@ fn main() {
 #[test]
 fn the_trait_tells_of_variables_and_integers() {
     let mut subject = kernels::subject("made_by_hand");
-    subject.compilation.options.runtime = true;
+    subject.compilation.options.output.runtime = true;
     let folder = folder("kernels-trait");
     driver::write_files(&folder, &[subject], Language::Rust);
     fs::write(folder.join("main.rs"), BY_TRAIT).expect("a file");

@@ -73,7 +73,7 @@ fn corpus_cases(machine: &Machine) -> Vec<Trial> {
     let plain = CASES.iter().flat_map(|(name, rounds)| trials(name, *rounds, &(machine.options)(), ""));
     let others = OTHERS.iter().flat_map(|(name, fma, precision)| {
         let own = (machine.options)();
-        let options = Options { fma: *fma, precision: Some(*precision), ..own };
+        let options = own.with_fma(*fma).with_precision(Some(*precision));
         trials(name, 2, &options, &format!("_{fma:?}_{precision:?}").to_lowercase())
     });
     plain.chain(others).collect()
@@ -253,7 +253,7 @@ fn aarch64_dotprod() {
     if !machine.is_here() {
         return;
     }
-    let options = Options { precision: Some(Precision::Int8), ..(machine.options)() };
+    let options = (machine.options)().with_precision(Some(Precision::Int8));
     let cases =
         ["gru_cell_128_fp16", "lstm_seq_rev", "torch_gru2_head_static", "gru_seq_bi_lens_param", "keras_gru_both_ways"];
     let subjects = cases.iter().flat_map(|name| Case::subjects(&corpus::case(name), &options, ""));
@@ -271,7 +271,7 @@ fn weights_are_packed_in_integers() {
             continue;
         }
         let subjects = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
-            let options = Options { precision: Some(precision), ..(machine.options)() };
+            let options = (machine.options)().with_precision(Some(precision));
             let name = format!("given_in_{}", precision.name());
             given_weights::subject(&name, &options, Weights::GivenButR, false, 2)
         });
@@ -289,7 +289,7 @@ fn cortex_m55_compiles_integers_at_every_level() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-m55-levels");
     let of = |(case, precision): (&str, Precision)| {
-        let options = Options { precision: Some(precision), language: Language::C, ..(machine.options)() };
+        let options = (machine.options)().with_precision(Some(precision)).with_language(Language::C);
         let suffix = format!("_in_{}", precision.name());
         Case::subjects(&corpus::case(case), &options, &suffix).remove(0).0
     };
@@ -327,13 +327,11 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     let lists = [vec!["neon"], vec!["neon_fma"], vec!["neon", "neon_fma"], vec!["scalar_fma"], vec![]];
     let of = |names: &[&str], precision: Precision| {
         let isas = names.iter().map(|name| Isa::from_name(name).expect("a name")).collect();
-        let options = Options {
-            arch: &arch::ARMV7,
-            language: Language::C,
-            isas: Some(isas),
-            precision: Some(precision),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_target(&arch::ARMV7)
+            .with_language(Language::C)
+            .with_isas(Some(isas))
+            .with_precision(Some(precision));
         let suffix = format!("_{}_in_{}", names.join("_"), precision.name());
         Case::subjects(&corpus::case("lstm_cell"), &options, &suffix).remove(0).0
     };
@@ -409,13 +407,13 @@ fn other_systems() {
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machines-other-systems");
     let case = |name: &str, options: Options| {
-        let options = Options { language: Language::C, ..options };
+        let options = options.with_language(Language::C);
         Case::subjects(&corpus::case(name), &options, "").remove(0).0
     };
     let subjects = [
         case("lstm_cell", Options::default()),
-        case("gru_cell_128_fp16", Options { weights_as: WeightsAs::File, ..Options::default() }),
-        case("gru_cell_params", Options { arch: &arch::PORTABLE, ..Options::default() }),
+        case("gru_cell_128_fp16", Options::default().with_weights_as(WeightsAs::File)),
+        case("gru_cell_params", Options::default().with_target(&arch::PORTABLE)),
     ];
     write_files(&folder, &subjects, Language::C);
     let strict = ["-ffreestanding", "-Wall", "-Wextra", "-Werror", "-c"];

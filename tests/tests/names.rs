@@ -110,22 +110,22 @@ fn compiled(file: ModelFile, options: Options) -> Compilation {
     let text = file.text().replace(&format!(",{OPEN},"), ",?,").replace(&format!("<dim>{OPEN}</dim>"), "<dim>-1</dim>");
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .unwrap_or_else(|problems| panic!("{problems}"));
-    let options = Options { name: Some(FIXED.to_owned()), ..options };
+    let options = options.with_name(Some(FIXED.to_owned()));
     compile(&model, &options).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// For the generic instruction set alone, which is what all others are but for their intrinsics.
 fn generic() -> Options {
-    Options { isas: Some(Vec::new()), ..Options::default() }
+    Options::default().with_isas(Some(Vec::new()))
 }
 
 fn on_two_threads(options: Options) -> Options {
-    Options { threads: Threads::Two, tuning: Tuning { halves: Some(true), ..Tuning::default() }, ..options }
+    options.with_threads(Threads::Two).with_tuning(Tuning::default().with_halves(Some(true)))
 }
 
 fn of_steps(options: Options, shapes: &[(&str, &[Option<usize>])]) -> Options {
     let shapes = shapes.iter().map(|(name, shape)| (name.to_string(), shape.to_vec())).collect();
-    Options { shapes, ..options }
+    options.with_shapes(shapes)
 }
 
 fn constant(file: &mut ModelFile, shape: &[usize]) -> Port {
@@ -148,7 +148,7 @@ fn sum() -> (ModelFile, Options) {
     let (x, h) = (file.parameter("x", &[2, 1]), file.parameter("h", &[2, 1]));
     let y = file.named("Add", "opset1", "", &[&x, &h], &[("y", &[2, 1])]).remove(0);
     file.result(&y);
-    (file, Options { state: State::Pairs(vec![("h".to_owned(), "y".to_owned())]), ..generic() })
+    (file, generic().with_state(State::Pairs(vec![("h".to_owned(), "y".to_owned())])))
 }
 
 /// A cell.
@@ -171,7 +171,7 @@ fn elementwise(count: usize) -> (ModelFile, Options) {
         file.result(&y);
         shapes.push((format!("x{k}"), vec![Some(1), None, Some(2)]));
     }
-    (file, Options { shapes, ..generic() })
+    (file, generic().with_shapes(shapes))
 }
 
 /// For each name a sequence of a run-time number of steps, whose state is a variable.
@@ -311,8 +311,8 @@ struct Kind {
 
 /// Where arguments have the names of fields.
 fn kinds(language: Language) -> Vec<Kind> {
-    let kind = |(file, options), places: &[Place]| Kind {
-        compilation: compiled(file, Options { language, ..options }),
+    let kind = |(file, options): (ModelFile, Options), places: &[Place]| Kind {
+        compilation: compiled(file, options.with_language(language)),
         places: places.to_vec(),
     };
     vec![
@@ -349,7 +349,7 @@ fn in_c(compilation: &Compilation) -> Compilation {
 
 /// Every identifier of generated files, of Rust and of C.
 fn identifiers() -> [BTreeSet<String>; 2] {
-    let all_sets = |(file, options)| compiled(file, Options { isas: None, ..options });
+    let all_sets = |(file, options): (ModelFile, Options)| compiled(file, options.with_isas(None));
     let mut compilations: Vec<_> = kinds(Language::Rust).into_iter().map(|kind| kind.compilation).collect();
     compilations
         .extend([elementwise(2), transposed(1), variables(1), sequences(1), lengths(2), cells(1)].map(all_sets));
@@ -423,7 +423,7 @@ fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
         let models = of_count.entry(names.len()).or_insert_with(|| {
             batches.map(|(model, _)| {
                 let (file, options) = model(names.len());
-                compiled(file, Options { language, ..options })
+                compiled(file, options.with_language(language))
             })
         });
         for (model, (_, place)) in models.iter().zip(batches) {

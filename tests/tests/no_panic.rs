@@ -28,7 +28,7 @@ struct Module {
 
 fn modules() -> Vec<Module> {
     let compiled = |case: corpus::Case| {
-        let options = Options { name: Some("cell_under_test".into()), ..Options::default() };
+        let options = Options::default().with_name(Some("cell_under_test".into()));
         let model = case.fixed(&case.runs.last().expect("a case has runs").shapes);
         let compilation = compile(&model, &options).expect("the corpus compiles");
         let file = compilation.emit("source").pop().expect("the source comes last");
@@ -45,7 +45,7 @@ fn modules() -> Vec<Module> {
     };
     // what rounds weights that are given at run time
     let packing = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
-        let options = Options { precision: Some(precision), ..Options::default() };
+        let options = Options::default().with_precision(Some(precision));
         given_weights::subject(&format!("given_in_{}", precision.name()), &options, Weights::GivenButR, true, 1)
     });
     let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing).map(of_subject);

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use cellc::Unroll;
 use cellc::internals::arch;
 use cellc::internals::compile::compile;
 use cellc::internals::front::openvino;
 use cellc::internals::model::Activation;
 use cellc::{Accuracy, Options};
+use cellc::{Tuning, Unroll};
 use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, assert_same};
@@ -66,14 +66,12 @@ fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
     let (text, bin) = (file.text(), file.weights);
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
     let name = format!("net_{}", accuracy.name());
-    let options = Options {
-        name: Some(name.clone()),
-        accuracy,
-        unroll: Unroll::None,
+    let options = Options::default()
+        .with_name(Some(name.clone()))
+        .with_accuracy(accuracy)
+        .with_tuning(Tuning::default().with_unroll(Unroll::None))
         // the functions are what differs: one instruction set beside the generic one shows it
-        isas: (accuracy != Accuracy::Exact).then(|| vec![&arch::AVX2]),
-        ..Options::default()
-    };
+        .with_isas((accuracy != Accuracy::Exact).then(|| vec![&arch::AVX2]));
     let compilation = compile(&model, &options);
     let compilation = compilation.unwrap_or_else(|problems| panic!("{problems}"));
     let calls = calls.iter().map(|[x, y]| vec![x.clone(), y.clone(), vec![0.0; LEN]]).collect();

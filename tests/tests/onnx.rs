@@ -155,7 +155,7 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
     let case = corpus::case_in(&corpus::onnx_folder().join("qdq_gru")).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options { precision: Some(cellc::Precision::Int8), ..Options::default() };
+    let options = Options::default().with_precision(Some(cellc::Precision::Int8));
     let in_integers = case.compiled(&options, "_in_int8").expect("it compiles").into_iter().map(|(s, _)| s);
     let quantised = subjects().into_iter().filter(|subject| subject.name.starts_with("qdq_"));
     let subjects: Vec<_> = in_integers.chain(quantised).collect();

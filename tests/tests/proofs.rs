@@ -79,7 +79,7 @@ fn no_kernel_leaves_its_arrays() {
         ("pieces", iterator()),
     ];
     for (name, file) in models {
-        let subject = random::compiled(name, file, Options { isas: Some(Vec::new()), ..Options::default() }, 0);
+        let subject = random::compiled(name, file, Options::default().with_isas(Some(Vec::new())), 0);
         let folder = written("proofs", &subject);
         fs::write(folder.join("main.c"), program(&subject, "", &format!("{name}_run_generic"))).expect("a file");
         let output = cbmc(&folder);
@@ -122,7 +122,7 @@ fn no_step_allocates_or_waits() {
     };
     for name in ["gru_cell_128_fp16", "lstm_cell", "rnn_cell_relu_clip", "onnx_gru_bi_dense", "ti_gru", "stateful_gru"]
     {
-        let options = Options { weights_as: WeightsAs::Inline, ..Options::default() };
+        let options = Options::default().with_weights_as(WeightsAs::Inline);
         let case = corpus::case(name);
         let (subject, _) = Case::subjects(&case, &options, "").swap_remove(0);
         let folder = written("realtime", &subject);
@@ -198,8 +198,8 @@ fn miri_finds_no_undefined_behaviour() {
         return;
     }
     let after = "linear_before_reset=\"true\"";
-    let generic = || Options { isas: Some(Vec::new()), ..Options::default() };
-    let in_integers = |precision| Options { precision: Some(precision), ..generic() };
+    let generic = || Options::default().with_isas(Some(Vec::new()));
+    let in_integers = |precision| generic().with_precision(Some(precision));
     let subjects = [
         random::compiled("gru", cell("GRUCell", 3, ""), generic(), 0),
         random::compiled("gru_after", cell("GRUCell", 3, after), generic(), 0),
@@ -209,12 +209,7 @@ fn miri_finds_no_undefined_behaviour() {
         random::compiled("sequence", sequence(), generic(), 0),
         random::compiled("head", head(), generic(), 0),
         random::compiled("pieces", iterator(), generic(), 0),
-        random::compiled(
-            "in_halves",
-            cell("GRUCell", 3, after),
-            Options { precision: Some(Precision::F16), ..generic() },
-            0,
-        ),
+        random::compiled("in_halves", cell("GRUCell", 3, after), generic().with_precision(Some(Precision::F16)), 0),
         random::compiled("in_int8", cell("GRUCell", 3, after), in_integers(Precision::Int8), 0),
         random::compiled("in_int16", cell("LSTMCell", 4, ""), in_integers(Precision::Int16), 0),
         cellc_tests::kernels::subject("made_by_hand"),

@@ -111,7 +111,7 @@ fn judge(subject: &Subject, compared: &Compared, call: usize, step: usize, what:
 /// Whether matrices are what they are in the model.
 fn stored_exactly(subject: &Subject) -> bool {
     let options = &subject.compilation.options;
-    options.precision.unwrap_or_default() == Precision::F32 && options.precision_of.is_empty()
+    options.numerics.precision.unwrap_or_default() == Precision::F32 && options.numerics.precision_of.is_empty()
 }
 
 /// Whether a model is one step of one cell whose activations have bounded results.
@@ -154,7 +154,7 @@ fn no_nan_is_lost(compared: &Compared, what: &str, seen: &mut Seen) {
 fn flushed(subject: &Subject, compared: &Compared, seen: &mut Seen) {
     let limit = 2f64.powi(-100);
     let small = compared.elements().filter(|(_, found, ..)| found.abs() < limit && *found != 0.0).count();
-    if subject.compilation.options.keep_denormals {
+    if subject.compilation.options.numerics.keep_denormals {
         seen.kept += small;
     } else {
         assert_eq!(small, 0, "{}", subject.name);
@@ -166,7 +166,7 @@ fn flushed(subject: &Subject, compared: &Compared, seen: &mut Seen) {
 fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
     // what is fused without being asked is compared with what is not fused at all
     let fuse = drawn.compilation.options.tuning.fuse.is_none().then_some(false);
-    let options = Options { tuning: Tuning { fuse, ..Tuning::default() }, ..drawn.compilation.options.clone() };
+    let options = drawn.compilation.options.clone().with_tuning(Tuning::default().with_fuse(fuse));
     let planned = Subject { calls: drawn.calls.clone(), ..compiled("drawn", file, options, 0) };
     let bits = |subject: &Subject, isa, call: usize| -> Vec<Vec<u32>> {
         let results = subject.interpret(isa, &subject.calls[call]);

@@ -12,7 +12,7 @@ use cellc_tests::tiny::{cell, head, iterator, sequence};
 
 /// A case of the corpus, compiled for the generic body and the instruction sets named.
 fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
-    compilation_with(case, isas, Options { language, ..Options::default() })
+    compilation_with(case, isas, Options::default().with_language(language))
 }
 
 fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation {
@@ -20,7 +20,7 @@ fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation 
         .expect("the corpus is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     let name = Some("tiny".to_string());
-    compile(&model, &Options { name, isas: Some(isas), ..options }).expect("the corpus compiles")
+    compile(&model, &options.with_name(name).with_isas(Some(isas))).expect("the corpus compiles")
 }
 
 fn files(compilation: &Compilation) -> Vec<(String, String)> {
@@ -113,7 +113,7 @@ fn other_operations_are_no_recurrent_layers() {
 #[test]
 fn activations_at_less_than_the_default() {
     for accuracy in [Accuracy::Fast, Accuracy::Audio] {
-        let options = Options { accuracy, ..Options::default() };
+        let options = Options::default().with_accuracy(accuracy);
         let compilation = compilation_with("lstm_cell", &["avx512"], options);
         let functions = compilation.program.bodies[1].functions.clone();
         let functions = Program { bodies: vec![Body { functions, ..Body::default() }], ..Program::default() };
@@ -128,14 +128,14 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     let files = files(compilation);
     let (_, text) =
         files.iter().find(|(name, _)| name.ends_with(".rs") || name.ends_with(".c")).expect("a source file");
-    let (from, to): (&str, &[&str]) = match compilation.options.language {
+    let (from, to): (&str, &[&str]) = match compilation.options.output.language {
         Language::Rust => ("mod", &["V: Vector<L>", "\n}\n"]),
         Language::C => ("/* ----", &["\n/* ---- "]),
     };
     let start = text.find(&format!("\n{from} {isa}")).expect("a section of the instruction set");
     let section = &text[start + 1..];
     // a function of lanes or of memory that comes first is no kernel
-    let first = match compilation.options.language {
+    let first = match compilation.options.output.language {
         Language::Rust => 0,
         Language::C => section.split("\n/* ---- ").next().and_then(|own| own.find("static void")).unwrap_or(0),
     };
@@ -143,7 +143,7 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     let end = to.iter().filter_map(|to| rest.find(to)).min().expect("an end");
     let kernels = &rest[..end];
     // the last whole function
-    let close = if compilation.options.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
+    let close = if compilation.options.output.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
     let kernels = kernels.rfind(close).map_or(kernels, |at| &kernels[..at + close.len()]);
     kernels.trim_end().to_string()
 }
@@ -153,7 +153,7 @@ fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
     let (model, _) =
         openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights))).expect("it is right");
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
-    compile(&model, &Options { name: Some("tiny".to_string()), isas: Some(isas), ..options }).expect("it compiles")
+    compile(&model, &options.with_name(Some("tiny".to_string())).with_isas(Some(isas))).expect("it compiles")
 }
 
 /// What each construct looks like in the language that is given, on one instruction set; both
@@ -161,11 +161,9 @@ fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
 #[test]
 fn kernels_of_every_kind_in_source() {
     let after = "linear_before_reset=\"true\"";
-    let halves = Options {
-        threads: Threads::Two,
-        tuning: Tuning { halves: Some(true), panel_columns: Some(2), ..Tuning::default() },
-        ..Options::default()
-    };
+    let halves = Options::default()
+        .with_threads(Threads::Two)
+        .with_tuning(Tuning::default().with_halves(Some(true)).with_panel_columns(Some(2)));
     let plain = Options::default;
     for (name, file, language, isa, options) in [
         ("lstm", cell("LSTMCell", 4, ""), Language::Rust, "generic", plain()),
@@ -177,23 +175,23 @@ fn kernels_of_every_kind_in_source() {
         ("avx2_head", head(), Language::C, "avx2", plain()),
     ] {
         let isas: &[&str] = if isa == "generic" { &[] } else { &["avx2"] };
-        let compilation = drawn(&file, isas, Options { language, ..options });
+        let compilation = drawn(&file, isas, options.with_language(language));
         insta::assert_snapshot!(format!("source_{name}"), screens(&kernels(&compilation, isa), "no line begins so"));
     }
 }
 
 #[test]
 fn a_second_thread_without_work_is_said() {
-    let halves = Tuning { halves: Some(true), panel_columns: Some(1), ..Tuning::default() };
+    let halves = Tuning::default().with_halves(Some(true)).with_panel_columns(Some(1));
     let nothing_shared = "a second thread has nothing to do, as no cell is shared: ";
     for (tuning, said) in [
         (Tuning::default(), Some(nothing_shared)),
-        (Tuning { panel_columns: Some(3), ..halves }, Some("shared: one panel")),
-        (Tuning { halves: Some(false), ..halves }, Some("shared: asked for")),
+        (halves.with_panel_columns(Some(3)), Some("shared: one panel")),
+        (halves.with_halves(Some(false)), Some("shared: asked for")),
         (halves, None),
     ] {
         let file = cell("GRUCell", 3, "linear_before_reset=\"true\"");
-        let options = Options { tuning, threads: Threads::Two, ..Options::default() };
+        let options = Options::default().with_tuning(tuning).with_threads(Threads::Two);
         let warnings = drawn(&file, &[], options).warnings.to_string();
         assert_eq!(warnings.is_empty(), said.is_none(), "{tuning:?}: {warnings}");
         assert!(said.is_none_or(|said| warnings.contains(said)), "{tuning:?}: {warnings}");
@@ -214,7 +212,7 @@ fn the_same_input_gives_the_same_bytes() {
 fn the_common_interface() {
     let plain = compilation("gru_cell_min", &[], Language::C);
     let interface = Some("cellc_model.h".into());
-    let options = Options { language: Language::C, interface, ..Options::default() };
+    let options = Options::default().with_language(Language::C).with_interface(interface);
     let with = compilation_with("gru_cell_min", &[], options);
     let mut text = String::new();
     for ((name, plain), (_, with)) in files(&plain).into_iter().zip(files(&with)) {

@@ -14,7 +14,7 @@ use cellc_tests::subject::Subject;
 
 fn subject(case: &str, name: &str, shapes: Vec<(String, Vec<Option<usize>>)>) -> Subject {
     let case = corpus::case(case);
-    let options = Options { name: Some(name.to_owned()), shapes, ..Options::default() };
+    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(shapes);
     let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }

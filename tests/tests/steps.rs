@@ -20,7 +20,7 @@ fn subject(name: &str, steps: Option<usize>) -> Subject {
     let case = corpus::case(CASE);
     let (batch, inputs) = (1, case.runs[0].shapes[0][2]);
     let shape = vec![Some(batch), steps, Some(inputs)];
-    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
@@ -69,7 +69,7 @@ fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
         corpus::case_in(&corpus::onnx_folder().join("steps_first")).unwrap_or_else(|problems| panic!("{problems}"));
     let of = |steps: Option<usize>| {
         let shape = vec![steps, Some(1), Some(6)];
-        let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+        let options = Options::default().with_shapes(vec![("x".to_owned(), shape)]);
         let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
         Subject { name: "steps_first".to_owned(), compilation, calls: Vec::new() }
     };
@@ -243,7 +243,7 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(1), steps];
-    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: name.to_owned(), compilation, calls: Vec::new() })
 }
@@ -290,7 +290,7 @@ fn convolutions_that_look_ahead_are_refused() {
 /// An ONNX case of an input of so many elements along each axis, among them `steps`.
 fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
     let case = corpus::case_in(&corpus::onnx_folder().join(case)).unwrap_or_else(|problems| panic!("{problems}"));
-    let options = Options { name: Some(name.to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_name(Some(name.to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&case.model, &options).unwrap_or_else(|problems| panic!("{problems}"));
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
@@ -393,7 +393,7 @@ fn layer_in(
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .map_err(|said| format!("{said:?}"))?;
     let shape = vec![Some(1), Some(4), steps];
-    let options = Options { precision: Some(precision), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_precision(Some(precision)).with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).map_err(|problems| format!("{problems:?}"))?;
     Ok(Subject { name: "layer".to_owned(), compilation, calls: Vec::new() })
 }
@@ -607,7 +607,7 @@ fn what_looks_ahead_is_refused_with_the_number_of_steps() {
 fn what_does_not_go_step_by_step_is_refused() {
     let case = corpus::case(CASE);
     let shape = vec![Some(2), None, Some(10)];
-    let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_shapes(vec![("x".to_owned(), shape)]);
     let problems = compile(&case.model, &options).expect_err("it is refused");
     assert!(format!("{problems:?}").contains("several rows"), "{problems:?}");
 }
@@ -632,7 +632,7 @@ fn lstm_with_states() -> Subject {
     let (model, _) = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
         .unwrap_or_else(|said| panic!("{said:?}"));
     let shape = vec![Some(1), None, Some(2)];
-    let options = Options { name: Some("net".to_owned()), shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+    let options = Options::default().with_name(Some("net".to_owned())).with_shapes(vec![("x".to_owned(), shape)]);
     let compilation = compile(&model, &options).unwrap_or_else(|problems| panic!("{problems:?}"));
     Subject { name: "net".to_owned(), compilation, calls: Vec::new() }
 }

@@ -94,19 +94,19 @@ fn branches() -> ModelFile {
 }
 
 fn two(tuning: Tuning) -> Options {
-    Options { threads: Threads::Two, tuning: Tuning { halves: Some(true), ..tuning }, ..Options::default() }
+    Options::default().with_threads(Threads::Two).with_tuning(tuning.with_halves(Some(true)))
 }
 
 /// On two threads, and the same calls on one.
 fn pairs() -> Vec<(Subject, Subject)> {
-    let panels = |columns| Tuning { panel_columns: Some(columns), alternate: Some(true), ..Tuning::default() };
+    let panels = |columns| Tuning::default().with_panel_columns(Some(columns)).with_alternate(Some(true));
     let cells = [
         ("gru", GRU, Tuning::default()),
         ("gru_small_panels", GRU, panels(5)),
         ("gru_rows", Cell { rows: 3, ..GRU }, Tuning::default()),
         ("gru_packed", Cell { at_run_time: true, ..GRU }, panels(16)),
         ("lstm", LSTM, panels(16)),
-        ("lstm_rows", Cell { rows: 9, units: 17, ..LSTM }, Tuning { rows_at_once: Some(4), ..Tuning::default() }),
+        ("lstm_rows", Cell { rows: 9, units: 17, ..LSTM }, Tuning::default().with_rows_at_once(Some(4))),
         ("rnn", Cell { kind: "RNNCell", units: 24, attributes: "", ..GRU }, panels(8)),
     ];
     let pair = |name: &str, file: &dyn Fn() -> ModelFile, tuning: Tuning| {
@@ -431,7 +431,7 @@ fn compiled_or_refused(cell: Cell, options: &Options) -> Result<cellc::internals
 
 #[test]
 fn the_plan_shares_what_is_large_enough() {
-    let options = Options { threads: Threads::Two, ..Options::default() };
+    let options = Options::default().with_threads(Threads::Two);
     for (cell, cut) in [
         (GRU, None),
         (Cell { inputs: 256, units: 256, ..GRU }, Some(128)),

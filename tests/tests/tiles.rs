@@ -23,8 +23,8 @@ fn folder(name: &str) -> PathBuf {
 /// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows
 /// are computed at once.
 fn sequence(name: &str, sizes: [usize; 4], options: Options) -> Subject {
-    let tuning = Tuning { input_first: Some(true), ..options.tuning };
-    random::compiled(name, sequence_file(sizes), Options { tuning, ..options }, CALLS)
+    let tuning = options.tuning.with_input_first(Some(true));
+    random::compiled(name, sequence_file(sizes), options.with_tuning(tuning), CALLS)
 }
 
 fn sequence_file([rows, steps, inputs, units]: [usize; 4]) -> ModelFile {
@@ -57,14 +57,14 @@ fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> S
     file.result(&y);
     file.result(&last);
     let precision_of = vec![("last".to_owned(), Precision::F32)];
-    random::compiled(name, file, Options { precision_of, ..options }, CALLS)
+    random::compiled(name, file, options.with_precision_of(precision_of), CALLS)
 }
 
 /// What has tiles, whether they pay or not.
 fn options() -> Options {
-    let tuning = Tuning { tiles: Some(true), ..Tuning::default() };
+    let tuning = Tuning::default().with_tiles(Some(true));
     let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
-    Options { precision: Some(Precision::Int8), isas, tuning, ..Options::default() }
+    Options::default().with_precision(Some(Precision::Int8)).with_isas(isas).with_tuning(tuning)
 }
 
 /// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few
@@ -87,10 +87,10 @@ fn of_full_tiles() -> Vec<Subject> {
 /// several, behind up to four full tiles and more; tiles that no row fills.
 fn of_narrow_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer { kind, attributes, rows, inputs, units };
-    let audio = Options { accuracy: Accuracy::Audio, ..options() };
+    let audio = options().with_accuracy(Accuracy::Audio);
     let panels_of = |columns| {
-        let tuning = Tuning { panel_columns: Some(columns), ..options().tuning };
-        Options { tuning, ..options() }
+        let tuning = options().tuning.with_panel_columns(Some(columns));
+        options().with_tuning(tuning)
     };
     vec![
         layer("GRUCell", "", [12, 5, 24]).subject("narrow_gru_before", options(), false),
@@ -164,7 +164,7 @@ fn tiles_of_few_columns_give_the_bits_of_vectors() {
 #[test]
 fn a_file_holds_a_body_for_tiles_where_they_pay() {
     let layer = |rows, units| Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
-    let options = |precision| Options { precision: Some(precision), ..Options::default() };
+    let options = |precision| Options::default().with_precision(Some(precision));
     let has_body = |subject: Subject| subject.isas().any(|(isa, _)| isa == "amx");
     for (name, layer, precision, pays) in [
         ("several_rows", layer(16, 144), Precision::Int8, true),
@@ -183,8 +183,8 @@ fn a_file_holds_a_body_for_tiles_where_they_pay() {
         assert_eq!(has_body(layer.subject(name, options(precision), false)), pays, "{name}");
     }
     for (tiles, rows) in [(true, 2), (false, 16)] {
-        let tuning = Tuning { tiles: Some(tiles), ..Tuning::default() };
-        let options = Options { tuning, ..options(Precision::Int8) };
+        let tuning = Tuning::default().with_tiles(Some(tiles));
+        let options = options(Precision::Int8).with_tuning(tuning);
         assert_eq!(has_body(layer(rows, 144).subject("asked", options, false)), tiles);
     }
 }
@@ -192,7 +192,7 @@ fn a_file_holds_a_body_for_tiles_where_they_pay() {
 #[test]
 fn the_plan_says_why_there_are_no_tiles() {
     let of_amx = |rows, units| {
-        let options = Options { tuning: Tuning::default(), ..options() };
+        let options = options().with_tuning(Tuning::default());
         let layer = Layer { kind: "RNNCell", attributes: "", rows, inputs: 16, units };
         layer.subject("rejected", options, false).compilation.plan.to_string()
     };
@@ -239,7 +239,7 @@ fn where_linux_refuses_tiles_vectors_run() {
         return skip("no Linux on x86-64");
     }
     let layer = Layer { kind: "RNNCell", attributes: "", rows: 16, inputs: 16, units: 144 };
-    let options = Options { precision: Some(Precision::Int8), ..Options::default() };
+    let options = Options::default().with_precision(Some(Precision::Int8));
     let subject = layer.subject("refused", options, false);
     let folder = folder("tiles-refused");
     driver::write_files(&folder, &[subject], Language::C);

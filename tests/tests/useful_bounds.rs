@@ -15,7 +15,7 @@ fn most_outputs_have_a_useful_bound() {
     let (mut useful, mut all) = (0, 0);
     for folder in others.chain(onnx) {
         let Ok(case) = corpus::case_in(&folder) else { continue };
-        let options = Options { isas: Some(vec![&GENERIC]), ..Options::default() };
+        let options = Options::default().with_isas(Some(vec![&GENERIC]));
         // one step, where their number is open
         let compiled = compile(&case.model, &options).or_else(|_| compile(&case.fixed(&case.runs[0].shapes), &options));
         let Ok(mut compilation) = compiled else { continue };

@@ -140,7 +140,7 @@ mod linked {
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
                         let options = $trade.map_or_else(Options::default, Trade::options);
-                        for (number, isa) in (0..).zip(Options { language: Language::C, ..options }.isas()) {
+                        for (number, isa) in (0..).zip(options.with_language(Language::C).isas()) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

@@ -7,7 +7,7 @@ use super::{
     mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::Function;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.atan(),

@@ -3,7 +3,7 @@ use super::{
     select_less, sub,
 };
 use crate::kernel::Function;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, _], v| exact(alpha.into(), v),

@@ -8,7 +8,7 @@ use super::{
     or, polynomial, select_less, to_bits,
 };
 use crate::kernel::Function;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),

@@ -11,7 +11,7 @@ use super::{
     mul, mul_add, plus_bits, polynomial, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.exp(),

@@ -5,7 +5,7 @@ use super::{
     mul_add, or, plus_bits, polynomial, select_less, shift_left, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.ln(),

@@ -38,7 +38,7 @@ use std::fmt;
 
 use crate::kernel::{Expr, Function, LaneOp, Local, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 /// What is known of a function of one argument with up to two parameters, alpha and beta.
 struct Definition {

@@ -3,7 +3,7 @@ use super::{
     mul_add, polynomial, select_less, sub, tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),

@@ -5,7 +5,7 @@ use super::{
     sub,
 };
 use crate::kernel::Function;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),

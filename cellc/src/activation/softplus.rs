@@ -5,7 +5,7 @@ use super::{
     magnitude, mul, mul_add, or, select_less, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),

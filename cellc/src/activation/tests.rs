@@ -7,8 +7,8 @@
 use super::{FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing};
 use crate::kernel::{self, Function, evaluate};
 use crate::model::Activation;
-use crate::options::Accuracy;
 use crate::pass;
+use crate::request::Accuracy;
 
 /// How many points are evaluated together.
 const CHUNK: usize = 4096;

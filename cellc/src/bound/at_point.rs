@@ -123,7 +123,7 @@ impl Arithmetic for AtOneInput {
         State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
     }
 
-    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
+    fn rounded(&self, operation: usize, taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
         let (exact, known) = apart(channel);
         // only the ranges are rounded
         Some(together(exact, self.0.rounded(operation, taps, &known)?))

@@ -43,8 +43,8 @@ use crate::model::{
     Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
     ValidModel, ValidNode, ValidOp,
 };
-use crate::options::{Accuracy, Multiples, Options, Products, Vector, WeightFormat};
-use crate::plan;
+use crate::numerics::{Multiples, Precisions, Vector, flush_below};
+use crate::request::{Accuracy, Numerics, WeightFormat};
 use at_point::AtOneInput;
 
 #[cfg(feature = "builder")]
@@ -74,14 +74,15 @@ pub struct Profile {
     /// numbers are kept.
     pub flush_below: Option<f32>,
     /// The precision of matrices.
-    pub products: Products,
+    pub products: Precisions,
 }
 
 impl Profile {
     /// The profile of an instruction set with or without fused multiply-add.
-    pub fn new(fused: bool, options: &Options) -> Self {
-        let products = options.products();
-        Self { fused, accuracy: options.accuracy, flush_below: plan::flush_below(options), products }
+    pub fn new(fused: bool, numerics: &Numerics, products: &Precisions) -> Self {
+        let products = products.clone();
+        let flush_below = flush_below(numerics);
+        Self { fused, accuracy: numerics.accuracy, flush_below, products }
     }
 }
 
@@ -290,9 +291,9 @@ impl Arithmetic for ErrorAnalysis {
         }
     }
 
-    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
-        let range = self.profile.products.of(operation.0).of_windows().largest(taps)?;
-        let own = self.profile.products.own_of(operation, Vector::X, taps);
+    fn rounded(&self, operation: usize, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
+        let range = self.profile.products.of(operation).arithmetic().of_windows().largest(taps)?;
+        let own = self.profile.products.of(operation).own(Vector::X, taps);
         // a NaN in the channel makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -302,11 +303,12 @@ impl Arithmetic for ErrorAnalysis {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let arithmetic = self.profile.products.of(row.layer);
+        let precision = self.profile.products.of(row.value);
+        let arithmetic = precision.arithmetic();
         let arithmetic = if row.is_of_rounded() { arithmetic.of_windows() } else { arithmetic };
-        let format = match self.profile.products.own_format(row.layer) {
+        let format = match precision.own_format() {
             Some(own) => own,
-            None => arithmetic.stored(self.profile.products.storage(row.layer)),
+            None => arithmetic.stored(precision.storage()),
         };
         let stored = (format != WeightFormat::F32).then(|| {
             let weights: Vec<f32> = row.weights().map(|w| w as f32).collect();
@@ -314,7 +316,7 @@ impl Arithmetic for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = self.profile.products.own_of_row(row.operation(), row.x_or_h());
+        let own = precision.own_of_row(row.x_or_h());
         let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
         Encoded { row, stored, own, range }
     }

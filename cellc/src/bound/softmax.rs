@@ -79,7 +79,8 @@ fn sums_of_others(terms: &[f64], mut add: impl FnMut(f64, f64) -> f64) -> Vec<f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
+    use crate::numerics::Precisions;
+    use crate::request::Numerics;
 
     #[test]
     fn the_work_for_an_element_does_not_grow_with_its_row() {
@@ -100,7 +101,7 @@ mod tests {
     fn shares_of_a_long_row_are_bounded() {
         let mut row = vec![Value::within(1.0); 1 << 16];
         row[7] = Value::within(30.0);
-        let shares = softmax(&row, false, &Profile::new(true, &Options::default()));
+        let shares = softmax(&row, false, &Profile::new(true, &Numerics::default(), &Precisions::F32));
         // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the
         // eighth
         assert!(shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3, "{}", shares[1].high());

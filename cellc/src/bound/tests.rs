@@ -8,10 +8,11 @@ use crate::model::{
     MatMul, Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop,
     ValidModel, ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
 };
-use crate::options::{Accuracy, Fma, Options};
+use crate::numerics::Precisions;
 use crate::plan::plan;
 use crate::random::Random;
 use crate::reference::{Outcome, reference};
+use crate::request::{Accuracy, Fma, Numerics, Options};
 use crate::{compile, lower, pack, pass};
 
 const KINDS: [CellKind; 4] =
@@ -310,8 +311,8 @@ fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables
 }
 
 fn profiles() -> [Options; 3] {
-    let keep = Options { keep_denormals: true, accuracy: Accuracy::Fast, ..Options::default() };
-    [Options::default(), Options { fma: Fma::Off, accuracy: Accuracy::Audio, ..Options::default() }, keep]
+    let keep = Options::default().with_keep_denormals(true).with_accuracy(Accuracy::Fast);
+    [Options::default(), Options::default().with_fma(Fma::Off).with_accuracy(Accuracy::Audio), keep]
 }
 
 /// A call: values of all parameters, and of all variables.
@@ -329,7 +330,8 @@ fn all(step: Outcome<f64>) -> Vec<f64> {
 fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
     let mut worst = 0.0;
     for options in profiles() {
-        let plan = plan(model, &options);
+        let precisions = Precisions::new(model, &options.numerics);
+        let plan = plan(model, &options, &precisions);
         let program = compile::program(model, &plan);
         for (parameters, variables) in calls {
             let (exact, before) = (exactly(parameters), exactly(variables));
@@ -345,7 +347,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
                 outputs.push((*fused, found));
             }
             for (fused, found) in outputs {
-                let profile = &Profile::new(fused, &options);
+                let profile = &Profile::new(fused, &options.numerics, &precisions);
                 let bounds = all(bound(model, profile, &exact, &before));
                 assert_eq!((expected.len(), expected.len()), (found.len(), bounds.len()));
                 for (i, ((expected, found), bound)) in expected.iter().zip(found).zip(bounds).enumerate() {
@@ -449,7 +451,7 @@ fn over_a_range() {
     let mut reached = 0;
     for k in 0..80 {
         let model = if k % 2 == 0 { random_cells(&mut random) } else { random_graph(&mut random) };
-        let profile = &Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
         let stated: Vec<f64> = over_range(&model, profile, 2.0, 2.0).iter().map(|claim| claim.error).collect();
         let mut at = vec![0.0f64; stated.len()];
         for _ in 0..8 {
@@ -487,7 +489,7 @@ fn over_a_range_is_the_corner() {
         let input = std::mem::replace(&mut cell.h, Source::Value(view));
         model.values[view].shape = shape;
         model.nodes.insert(0, written::node(ValidOp::View(View { input, offset: 0, strides, out })));
-        let profile = &Profile::new(false, &Options::default());
+        let profile = &Profile::new(false, &Numerics::default(), &Precisions::F32);
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { 2.0 } else { 0.5 }; size(&p.shape)];
         let corner: Vec<_> = model.parameters.iter().enumerate().map(corner).collect();
@@ -518,7 +520,7 @@ fn quotients_and_logarithms() {
         model.result(root);
         let call = (vec![vec![-3.0, 0.1, 1.0, 2.5]], Vec::new());
         compare(&model.0, &[call], !bounded);
-        let profile = &Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
         for Claim { error, .. } in over_range(&model.0, profile, 3.0, 1.0) {
             assert_eq!(error < 1e-5, bounded, "{error:e}");
         }
@@ -543,7 +545,7 @@ fn grows_no_further_than_the_range() {
         cell.h_out = Some(out);
         drawn.model.push(ValidOp::Cell(cell));
         drawn.model.result(Source::Value(out));
-        let profile = &Profile::new(true, &Options::default());
+        let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
         let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0].error;
         assert!((1.0..2.001).contains(&bound), "{kind:?}: {bound}");
     }
@@ -560,7 +562,7 @@ fn is_no_larger_than_the_range() {
     let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
     model.result(sigmoid);
     model.result(tanh);
-    let profile = &Profile::new(true, &Options::default());
+    let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
     let claims = over_range(&model.0, profile, 1.0, 1.0);
     let claims: Vec<_> = claims.iter().map(|claim| (claim.error, claim.low, claim.high)).collect();
     assert_eq!(claims, [(1.0, 0.0, 1.0), (2.0, -1.0, 1.0)]);
@@ -570,7 +572,7 @@ fn is_no_larger_than_the_range() {
 fn weights_that_are_inputs_have_no_bound_over_a_range() {
     let mut random = Random::new(4);
     let mut model = random_cells(&mut random);
-    let profile = &Profile::new(true, &Options::default());
+    let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|claim| claim.error.is_finite()));
     model.parameters.push(Parameter { weight: true, ..model.parameters[0].clone() });
     assert!(over_range(&model, profile, 1.0, 1.0).iter().all(|claim| claim.error == f64::INFINITY));
@@ -596,7 +598,8 @@ fn terms_round_no_more_often_than_stated() {
             drawn.model.result(Source::Value(out));
             let model = drawn.model.0;
             for options in &profiles()[..2] {
-                let plan = plan(&model, options);
+                let precisions = Precisions::new(&model, &options.numerics);
+                let plan = plan(&model, options, &precisions);
                 let mut program = lower::lower(&model, &plan);
                 for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (_, fused))| !fused) {
                     pass::split(body);

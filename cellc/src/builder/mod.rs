@@ -26,7 +26,7 @@ use crate::front::weights::{Baked, CellWeights};
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::{Activation, Direction, InputFile, LstmGateOrder, Model, Tensor};
-use crate::options::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
+use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
 
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
@@ -207,7 +207,7 @@ impl Builder {
     }
 
     fn of(source: BuilderSource) -> Self {
-        let options = Options { runtime: true, ..Options::default() };
+        let options = Options::default().with_runtime(true);
         let problems = Diagnostics::default();
         Self { source, options, target_is_given: false, out_dir: None, problems }
     }
@@ -469,7 +469,7 @@ impl Builder {
     ///
     /// Default: the name of the model file; `gru` or `rnn` for a declared cell.
     pub fn name(self, name: impl Into<String>) -> Self {
-        self.option(|options| options.name = Some(name.into()))
+        self.option(|options| options.output.name = Some(name.into()))
     }
 
     /// The target machine. Default: any machine; in a build script the target of cargo, by
@@ -482,7 +482,7 @@ impl Builder {
     /// let builder = Builder::gru(128, 16).target(target);
     /// ```
     pub fn target(self, target: &'static Arch) -> Self {
-        Self { target_is_given: true, ..self.option(|options| options.arch = target) }
+        Self { target_is_given: true, ..self.option(|options| options.machine.target = target) }
     }
 
     /// The instruction sets to add to the baseline of the target. Default: all instruction sets of
@@ -494,17 +494,17 @@ impl Builder {
     /// let builder = Builder::gru(128, 16).isa(Isa::from_name("avx2"));
     /// ```
     pub fn isa(self, isas: impl IntoIterator<Item = &'static Isa>) -> Self {
-        self.option(|options| options.isas = Some(isas.into_iter().collect()))
+        self.option(|options| options.machine.isas = Some(isas.into_iter().collect()))
     }
 
     /// The language; Rust by default. C is written as a `.h` and a `.c`.
     pub fn language(self, language: Language) -> Self {
-        self.option(|options| options.language = language)
+        self.option(|options| options.output.language = language)
     }
 
     /// How far to unroll loops.
     pub fn unroll(self, unroll: Unroll) -> Self {
-        self.option(|options| options.unroll = unroll)
+        self.option(|options| options.tuning.unroll = unroll)
     }
 
     /// Overrides decisions of the planner. Results keep their bits.
@@ -514,12 +514,12 @@ impl Builder {
 
     /// Chooses whether multiply-adds are fused.
     pub fn fma(self, fma: Fma) -> Self {
-        self.option(|options| options.fma = fma)
+        self.option(|options| options.numerics.fma = fma)
     }
 
     /// The states that the generated type keeps between calls.
     pub fn state(self, state: State) -> Self {
-        self.option(|options| options.state = state)
+        self.option(|options| options.bindings.state = state)
     }
 
     /// The batch size, if the model leaves it open; 1 for a declared cell.
@@ -527,7 +527,7 @@ impl Builder {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
             #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
-            BuilderSource::File { .. } => self.options.batch = Some(rows),
+            BuilderSource::File { .. } => self.options.bindings.batch = Some(rows),
         }
         self
     }
@@ -535,7 +535,7 @@ impl Builder {
     /// Upper limit for loops whose end is decided at run time. Outputs have room for `most`
     /// iterations.
     pub fn max_steps(self, most: usize) -> Self {
-        self.option(|options| options.max_steps = Some(most))
+        self.option(|options| options.bindings.max_steps = Some(most))
     }
 
     /// The shape of an input, if the model leaves sizes open.
@@ -545,69 +545,69 @@ impl Builder {
 
     /// The shape of an input. `None` marks the time axis: every call gives the number of steps.
     pub fn open_shape(self, input: impl Into<String>, shape: impl Into<Vec<Option<usize>>>) -> Self {
-        self.option(|options| options.shapes.push((input.into(), shape.into())))
+        self.option(|options| options.bindings.shapes.push((input.into(), shape.into())))
     }
 
     /// The size of a named open dimension of an ONNX model.
     pub fn dim(self, name: impl Into<String>, size: usize) -> Self {
-        self.option(|options| options.dims.push((name.into(), Some(size))))
+        self.option(|options| options.bindings.dims.push((name.into(), Some(size))))
     }
 
     /// Marks a named dimension of an ONNX model as the number of steps; every call gives the
     /// number.
     pub fn open_dim(self, name: impl Into<String>) -> Self {
-        self.option(|options| options.dims.push((name.into(), None)))
+        self.option(|options| options.bindings.dims.push((name.into(), None)))
     }
 
     /// Fixes all elements of an input to a number: `("sr", 16000)`. Branches that the number rules
     /// out are not compiled.
     pub fn constant(self, input: impl Into<String>, value: impl std::fmt::Display) -> Self {
-        self.option(|options| options.constants.push((input.into(), value.to_string())))
+        self.option(|options| options.bindings.constants.push((input.into(), value.to_string())))
     }
 
     /// The magnitudes of inputs and states for the stated error bound.
     pub fn range(self, range: Range) -> Self {
-        self.option(|options| options.range = range)
+        self.option(|options| options.numerics.range = range)
     }
 
     /// Where to put the weights.
     pub fn weights_as(self, weights_as: WeightsAs) -> Self {
-        self.option(|options| options.weights_as = weights_as)
+        self.option(|options| options.output.weights_as = weights_as)
     }
 
     /// The accuracy of activation functions.
     pub fn accuracy(self, accuracy: Accuracy) -> Self {
-        self.option(|options| options.accuracy = accuracy)
+        self.option(|options| options.numerics.accuracy = accuracy)
     }
 
     /// The precision of the matrices of cells, dense layers and convolutions. The stated error
     /// bound includes the rounding. Default: f32; quantised models keep their 8-bit weights.
     pub fn precision(self, precision: Precision) -> Self {
-        self.option(|options| options.precision = Some(precision))
+        self.option(|options| options.numerics.precision = Some(precision))
     }
 
     /// The precision of one layer, by its name in the model.
     pub fn precision_of(self, layer: impl Into<String>, precision: Precision) -> Self {
-        self.option(|options| options.precision_of.push((layer.into(), precision)))
+        self.option(|options| options.numerics.precision_of.push((layer.into(), precision)))
     }
 
     /// The number of threads. Two threads share a cell of one time step if the planner expects less
     /// time. Generated Rust then needs std, generated C pthreads. Sequences, loops, and cells with
     /// the reset gate before the product are not divided.
     pub fn threads(self, threads: Threads) -> Self {
-        self.option(|options| options.threads = threads)
+        self.option(|options| options.machine.threads = threads)
     }
 
     /// Keeps denormals. By default, inputs, kept states and outputs below 2^-100 in magnitude are
     /// flushed to zero.
     pub fn keep_denormals(self, keep: bool) -> Self {
-        self.option(|options| options.keep_denormals = keep)
+        self.option(|options| options.numerics.keep_denormals = keep)
     }
 
     /// True (the default) if generated Rust implements `cellc_runtime::Cell`. The crate must then
     /// depend on cellc-runtime.
     pub fn runtime(self, runtime: bool) -> Self {
-        self.option(|options| options.runtime = runtime)
+        self.option(|options| options.output.runtime = runtime)
     }
 
     /// Writes a header file that declares a struct of function pointers, and adds such a struct to
@@ -615,7 +615,7 @@ impl Builder {
     /// The header file of the model includes `cellc_model.h`. An existing header file of the same
     /// interface stays unchanged.
     pub fn interface(self, file: impl Into<PathBuf>) -> Self {
-        self.option(|options| options.interface = Some(file.into()))
+        self.option(|options| options.output.interface = Some(file.into()))
     }
 
     /// Replaces all options.
@@ -656,7 +656,7 @@ impl Builder {
             for line in compilation.warnings.to_string().lines() {
                 println!("cargo::warning={line}");
             }
-            if self.options.language == Language::Rust {
+            if self.options.output.language == Language::Rust {
                 let variable = |name| env::var(name).unwrap_or_default();
                 let [level, processor] = ["OPT_LEVEL", "CARGO_CFG_TARGET_ARCH"].map(variable);
                 let [profile, package] = ["PROFILE", "CARGO_PKG_NAME"].map(variable);
@@ -668,7 +668,7 @@ impl Builder {
         let new = |OutputFile { name, bytes }| NewFile { path: folder.join(name), bytes };
         let mut files: Vec<_> = files.into_iter().map(new).collect();
         let mut written = None;
-        if let Some(interface) = &self.options.interface {
+        if let Some(interface) = &self.options.output.interface {
             written = files::common_interface(&folder.join(interface), &files)?;
         }
         // first: the header file of the model includes this file
@@ -720,12 +720,12 @@ impl Builder {
         let (Some(name), Some(model), false) = (name, model, problems.has_errors()) else {
             return Err(problems.into());
         };
-        let mut options = Options { name: Some(name.clone()), wording: WORDING, ..self.options.clone() };
+        let mut options = self.options.clone().with_name(Some(name.clone())).with_wording(WORDING);
         if let Ok(triple) = env::var("TARGET")
             && !self.target_is_given
             && env::var_os("OUT_DIR").is_some()
         {
-            options.arch = Arch::of_triple(&triple);
+            options.machine.target = Arch::of_triple(&triple);
         }
         let mut compilation = match compile(&model, &options) {
             Ok(compilation) => compilation,
@@ -743,7 +743,7 @@ impl Builder {
     }
 
     fn file_name(&self, problems: &mut Diagnostics) -> Option<String> {
-        let name = match (&self.options.name, &self.source) {
+        let name = match (&self.options.output.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, BuilderSource::Cell { cell, .. }) => cell.name.value.clone(),
             #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
@@ -800,8 +800,8 @@ impl Builder {
             #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights } => {
                 let options = ReadOptions {
-                    dims: self.options.dims.clone(),
-                    constants: self.options.constants.clone(),
+                    dims: self.options.bindings.dims.clone(),
+                    constants: self.options.bindings.constants.clone(),
                     ..ReadOptions::with_weights(weights.as_deref(), WORDING)
                 };
                 let (model, found) = match formats::read(xml, &options) {

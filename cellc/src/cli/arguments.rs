@@ -13,8 +13,8 @@ use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
 use crate::front::underflows;
 use crate::model::Model;
-use crate::options::{
-    Accuracy, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
+use crate::request::{
+    Accuracy, Bindings, Fma, Language, NamedSize, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -213,7 +213,7 @@ pub(crate) struct ModelArguments {
     shape: Vec<(String, Vec<Option<usize>>)>,
 
     /// The size of a named dimension of an ONNX model; steps=? leaves the number of steps open
-    #[arg(long, value_name = "NAME=SIZE", value_parser = Options::dim_of, help_heading = MODEL, hide_short_help = true)]
+    #[arg(long, value_name = "NAME=SIZE", value_parser = Bindings::dim_of, help_heading = MODEL, hide_short_help = true)]
     dim: Vec<NamedSize>,
 
     /// Upper limit for the iterations of loops whose end is decided at run time
@@ -226,7 +226,7 @@ pub(crate) struct ModelArguments {
     #[arg(
         long = "const",
         value_name = "NAME=NUMBER",
-        value_parser = Options::constant_of,
+        value_parser = Bindings::constant_of,
         help_heading = MODEL,
         hide_short_help = true
     )]
@@ -666,14 +666,14 @@ impl Choice {
 
     fn made(self, tuning: Tuning) -> Tuning {
         match self {
-            Self::PanelColumns(n) => Tuning { panel_columns: Some(n), ..tuning },
-            Self::RowsAtOnce(n) => Tuning { rows_at_once: Some(n), ..tuning },
-            Self::Alternate(on) => Tuning { alternate: Some(on), ..tuning },
-            Self::InputFirst(on) => Tuning { input_first: Some(on), ..tuning },
-            Self::Fuse(on) => Tuning { fuse: Some(on), ..tuning },
-            Self::Branches(on) => Tuning { branches: Some(on), ..tuning },
-            Self::Halves(on) => Tuning { halves: Some(on), ..tuning },
-            Self::Tiles(on) => Tuning { tiles: Some(on), ..tuning },
+            Self::PanelColumns(n) => tuning.with_panel_columns(Some(n)),
+            Self::RowsAtOnce(n) => tuning.with_rows_at_once(Some(n)),
+            Self::Alternate(on) => tuning.with_alternate(Some(on)),
+            Self::InputFirst(on) => tuning.with_input_first(Some(on)),
+            Self::Fuse(on) => tuning.with_fuse(Some(on)),
+            Self::Branches(on) => tuning.with_branches(Some(on)),
+            Self::Halves(on) => tuning.with_halves(Some(on)),
+            Self::Tiles(on) => tuning.with_tiles(Some(on)),
         }
     }
 }
@@ -870,27 +870,26 @@ impl ModelArguments {
     }
 
     fn options(&self) -> Options {
-        Options {
-            // that of a declared model is one of its keys
-            batch: self.batch.filter(|_| !self.is_weights_file()),
-            shapes: self.shape.clone(),
-            dims: self.dim.clone(),
-            max_steps: self.max_steps,
-            constants: self.constant.clone(),
-            arch: Arch::from_name(&self.target).unwrap_or_default(),
-            unroll: self.unroll,
-            tuning: self.tune.iter().fold(Tuning::default(), |tuning, choice| choice.made(tuning)),
-            fma: self.fma,
-            accuracy: self.accuracy.unwrap_or_default(),
-            keep_denormals: self.keep_denormals,
-            precision: match self.precision {
+        // the batch size of a declared model is one of its keys
+        let batch = self.batch.filter(|_| !self.is_weights_file());
+        let tuning = Tuning::default().with_unroll(self.unroll);
+        Options::default()
+            .with_batch(batch)
+            .with_shapes(self.shape.clone())
+            .with_dims(self.dim.clone())
+            .with_max_steps(self.max_steps)
+            .with_constants(self.constant.clone())
+            .with_target(Arch::from_name(&self.target).unwrap_or_default())
+            .with_tuning(self.tune.iter().fold(tuning, |tuning, choice| choice.made(tuning)))
+            .with_fma(self.fma)
+            .with_accuracy(self.accuracy.unwrap_or_default())
+            .with_keep_denormals(self.keep_denormals)
+            .with_precision(match self.precision {
                 Some(PrecisionArgument::One(precision)) => Some(precision),
                 Some(PrecisionArgument::All) | None => None,
-            },
-            precision_of: self.precision_of.clone(),
-            threads: if self.threads == 2 { Threads::Two } else { Threads::One },
-            ..Options::default()
-        }
+            })
+            .with_precision_of(self.precision_of.clone())
+            .with_threads(if self.threads == 2 { Threads::Two } else { Threads::One })
     }
 }
 
@@ -907,16 +906,16 @@ impl StateArguments {
 impl CompileArguments {
     /// The options of the library, without a default name and without the language.
     pub(crate) fn options(&self) -> Options {
-        Options {
-            name: self.name.clone(),
-            isas: self.isa.as_ref().map(|names| names.iter().filter_map(|n| Isa::from_name(n)).collect()),
-            state: self.state.state(),
-            range: self.range,
-            weights_as: self.weights_as.unwrap_or_default(),
-            runtime: self.runtime,
-            interface: self.interface.clone(),
-            ..self.model.options()
-        }
+        let named = |names: &Vec<String>| names.iter().filter_map(|name| Isa::from_name(name)).collect();
+        self.model
+            .options()
+            .with_name(self.name.clone())
+            .with_isas(self.isa.as_ref().map(named))
+            .with_state(self.state.state())
+            .with_range(self.range)
+            .with_weights_as(self.weights_as.unwrap_or_default())
+            .with_runtime(self.runtime)
+            .with_interface(self.interface.clone())
     }
 }
 
@@ -927,12 +926,9 @@ impl ExecuteArguments {
     }
 
     fn options(&self, model: &ModelArguments) -> Options {
-        Options {
-            language: self.language(),
-            // One body less to compile for each that will not run.
-            isas: self.isa.as_ref().map(|name| Isa::from_name(name).into_iter().collect()),
-            ..model.options()
-        }
+        // an instruction set that does not run is not compiled
+        let isas = self.isa.as_ref().map(|name| Isa::from_name(name).into_iter().collect());
+        model.options().with_language(self.language()).with_isas(isas)
     }
 }
 
@@ -945,26 +941,26 @@ impl RunArguments {
             State::None => State::None,
             State::Auto | State::Pairs(_) => State::Pairs(Vec::new()),
         };
-        Options { state, ..self.execute.options(&self.model) }
+        self.execute.options(&self.model).with_state(state)
     }
 
     /// The options for code that keeps states between calls.
     pub(crate) fn keeping_states(&self) -> Options {
-        Options { state: self.state.state(), ..self.options() }
+        self.options().with_state(self.state.state())
     }
 }
 
 impl CheckArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        Options { state: self.state.state(), range: self.range, ..self.execute.options(&self.model) }
+        self.execute.options(&self.model).with_state(self.state.state()).with_range(self.range)
     }
 }
 
 impl BenchArguments {
     /// The options of the library, without the language.
     pub(crate) fn options(&self) -> Options {
-        Options { state: self.state.state(), range: self.range, ..self.model.options() }
+        self.model.options().with_state(self.state.state()).with_range(self.range)
     }
 
     /// The languages to generate.
@@ -976,7 +972,7 @@ impl BenchArguments {
 impl InspectArguments {
     /// All that the library needs.
     pub(crate) fn options(&self) -> Options {
-        Options { state: self.state.state(), ..self.model.options() }
+        self.model.options().with_state(self.state.state())
     }
 }
 
@@ -1130,56 +1126,55 @@ mod tests {
         let options = compile(&line.split_whitespace().collect::<Vec<_>>());
         assert_eq!(
             options.unwrap(),
-            Options {
-                name: Some("a-b".into()),
-                arch: &arch::X86_64,
-                language: Language::Rust,
-                isas: Some(vec![&arch::GENERIC, &arch::AVX2]),
-                unroll: Unroll::None,
-                tuning: Tuning {
-                    panel_columns: Some(32),
-                    rows_at_once: Some(4),
-                    alternate: Some(true),
-                    halves: Some(true),
-                    tiles: Some(false),
-                    input_first: Some(false),
-                    fuse: Some(false),
-                    branches: Some(true),
-                },
-                fma: Fma::Off,
-                accuracy: Accuracy::Audio,
-                state: State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]),
-                batch: Some(3),
-                shapes: vec![("a=b".into(), vec![Some(1), Some(16)])],
-                dims: vec![("n".into(), Some(2)), ("t".into(), None)],
-                max_steps: Some(9),
-                constants: vec![("sr".into(), "16000".into())],
-                range: Range { x: 2.0, h: 1.0 },
-                weights_as: WeightsAs::File,
-                runtime: true,
-                interface: Some("include/net.h".into()),
-                keep_denormals: true,
-                wording: Options::default().wording,
-                precision: Some(Precision::Int8),
-                precision_of: vec![("a=b".into(), Precision::Int16)],
-                whole: Vec::new(),
-                threads: Threads::Two,
-            }
+            Options::default()
+                .with_name(Some("a-b".into()))
+                .with_target(&arch::X86_64)
+                .with_language(Language::Rust)
+                .with_isas(Some(vec![&arch::GENERIC, &arch::AVX2]))
+                .with_tuning(
+                    Tuning::default()
+                        .with_unroll(Unroll::None)
+                        .with_panel_columns(Some(32))
+                        .with_rows_at_once(Some(4))
+                        .with_alternate(Some(true))
+                        .with_halves(Some(true))
+                        .with_tiles(Some(false))
+                        .with_input_first(Some(false))
+                        .with_fuse(Some(false))
+                        .with_branches(Some(true))
+                )
+                .with_fma(Fma::Off)
+                .with_accuracy(Accuracy::Audio)
+                .with_state(State::Pairs(vec![("h".into(), "y".into()), ("i".into(), "o".into())]))
+                .with_batch(Some(3))
+                .with_shapes(vec![("a=b".into(), vec![Some(1), Some(16)])])
+                .with_dims(vec![("n".into(), Some(2)), ("t".into(), None)])
+                .with_max_steps(Some(9))
+                .with_constants(vec![("sr".into(), "16000".into())])
+                .with_range(Range { x: 2.0, h: 1.0 })
+                .with_weights_as(WeightsAs::File)
+                .with_runtime(true)
+                .with_interface(Some("include/net.h".into()))
+                .with_keep_denormals(true)
+                .with_wording(Options::default().wording)
+                .with_precision(Some(Precision::Int8))
+                .with_precision_of(vec![("a=b".into(), Precision::Int16)])
+                .with_threads(Threads::Two)
         );
         // the header says them so that they can be given again
         let all = compile(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
         let given = all.given();
         assert_eq!(
             compile(&given.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
-            Options { name: None, weights_as: WeightsAs::Auto, interface: None, ..all }
+            all.with_name(None).with_weights_as(WeightsAs::Auto).with_interface(None)
         );
         assert_eq!(Options::default().given(), [""; 0]);
         for line in ["--no-state", "--unroll=full", "--accuracy=fast", "--precision=f16", "--precision-of=a=f32"] {
             let options = compile(&[line]).unwrap();
             assert_eq!(options.given().join("="), line);
         }
-        assert_eq!(compile(&["--no-state"]).unwrap().state, State::None);
-        assert_eq!(compile(&["--range", "0.5,4"]).unwrap().range, Range { x: 0.5, h: 4.0 });
+        assert_eq!(compile(&["--no-state"]).unwrap().bindings.state, State::None);
+        assert_eq!(compile(&["--range", "0.5,4"]).unwrap().numerics.range, Range { x: 0.5, h: 4.0 });
     }
 
     #[test]
@@ -1233,7 +1228,7 @@ mod tests {
         let line = CommandLine::try_parse_from(["cellc", "run", "m.xml", "--inputs=a", "--outputs=b", "--isa=avx2"]);
         let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else { panic!("{line:?}") };
         assert_eq!(run.model.path(), Path::new("m.xml"));
-        assert_eq!(run.options().isas, Some(vec![&arch::AVX2]));
+        assert_eq!(run.options().machine.isas, Some(vec![&arch::AVX2]));
         // A file of that name is still within reach.
         let line = CommandLine::try_parse_from(["cellc", "--", "run"]).unwrap();
         assert_eq!(line.compile.model.path(), Path::new("run"));

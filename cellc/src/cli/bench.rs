@@ -12,9 +12,9 @@ use crate::compile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::ValidModel;
-use crate::options::{Language, Options, Threads};
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
+use crate::request::{Language, Threads};
 use crate::temporary::TemporaryFolder;
 use crate::timing::agreement::Agreement;
 use crate::timing::floor::{Floor, Work, floors};
@@ -40,7 +40,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let (model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
-    let options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let options = arguments.options().with_name(Some("model".to_owned()));
     let mut compilation = compile::compile(&model, &options)?;
     drop(model);
     progress.suspend(|| report(&compilation.warnings));
@@ -51,7 +51,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     }
     let model = &compilation.model;
     // two threads on one core would only wait for each other
-    let one_core = compilation.options.threads == Threads::One || arguments.core.is_some();
+    let one_core = compilation.options.machine.threads == Threads::One || arguments.core.is_some();
     let core = if one_core { pin(arguments.core) } else { None };
     let floors: Vec<Floor> = floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
 

@@ -11,7 +11,7 @@ use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::Numbers;
 use crate::model::{Dim, ElementType, Model, Op, Tensor, ValidModel, ValueId};
-use crate::options::{Options, Threads};
+use crate::request::{Options, Threads};
 use crate::validate::{parameter_names, validate};
 
 use super::npy;
@@ -62,7 +62,7 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     let known = |e: &Expected| e.shape.as_ref().is_some_and(|shape| !shape.iter().any(is_open));
     let valid = validate(model, options);
     let steps = valid.as_ref().is_ok_and(|(valid, _)| valid.steps.is_some());
-    let (name, pool) = (options.name.as_deref().unwrap_or_default(), options.threads == Threads::Two);
+    let (name, pool) = (options.output.name.as_deref().unwrap_or_default(), options.machine.threads == Threads::Two);
     let fields = Interface::input_fields(name, pool, steps, all.iter().map(|e| (&e.names[..], e.element)));
     all.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
     match valid {
@@ -76,7 +76,7 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
                 }
                 // what has a size for each step stays open where that is not given: a call says how
                 // many there are
-                let given = options.shapes.iter().find(|(name, _)| parameter.names.contains(name));
+                let given = options.bindings.shapes.iter().find(|(name, _)| parameter.names.contains(name));
                 let dims = expected.shape.iter_mut().flatten();
                 for (dim, size) in dims.zip(given.map_or(&[][..], |(_, sizes)| sizes)) {
                     *dim = size.map_or(*dim, Dim::Fixed);
@@ -93,7 +93,7 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
 /// open any more.
 pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usize>]) -> Options {
     let mut options = options.clone();
-    for (name, sizes) in &mut options.shapes {
+    for (name, sizes) in &mut options.bindings.shapes {
         let names = |place: &&usize| parameter_names(model, **place).contains(name);
         let Some(input) = model.parameters.iter().position(|place| names(&place)) else { continue };
         for (size, &known) in sizes.iter_mut().zip(&shapes[input]) {
@@ -105,10 +105,10 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         |value: ValueId| matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]));
     let of_inputs: Vec<bool> =
         model.parameters.iter().map(|&node| open_batches(model.nodes[node].outputs[0])).collect();
-    let agrees = |(open, shape): (&bool, &Vec<usize>)| *open && shape.first().copied() == options.batch;
+    let agrees = |(open, shape): (&bool, &Vec<usize>)| *open && shape.first().copied() == options.bindings.batch;
     let variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. }));
     if of_inputs.iter().zip(shapes).any(agrees) && !variables {
-        options.batch = None;
+        options.bindings.batch = None;
     }
     model.open_axes.clear();
     model.sizes_of_call = true;

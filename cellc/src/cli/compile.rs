@@ -9,7 +9,7 @@ use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
 use crate::emit::{INTERFACE, OutputFile};
 use crate::files::{self, NewFile, Place};
-use crate::options::{Language, Options, WeightsAs};
+use crate::request::{Language, Options, WeightsAs};
 
 use super::Failure;
 use super::arguments::{CompileArguments, Emit, ModelArguments};
@@ -52,7 +52,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
 
     let text = match emit {
         Emit::Model => compilation.model.to_string(),
-        Emit::Plan => format!("plan of the generated {}\n{}", options.language.name(), compilation.plan),
+        Emit::Plan => format!("plan of the generated {}\n{}", options.output.language.name(), compilation.plan),
         Emit::Kernel => {
             let program = &compilation.program;
             let bodies = compilation.plan.isas.iter().zip(program.bodies());
@@ -61,7 +61,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         }
         Emit::Rust | Emit::C => {
             compilation.measure();
-            let asked = options.name.as_deref().unwrap_or_default();
+            let asked = options.output.name.as_deref().unwrap_or_default();
             let renamed = compilation.interface.renamed(asked, arguments.name.is_some()).into_iter().collect();
             progress.suspend(|| report(&Diagnostics(renamed)));
             return write_source(arguments, &destination, compilation, progress);
@@ -152,9 +152,9 @@ fn emit(arguments: &CompileArguments, destination: &Destination) -> Result<Emit,
 
 fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) -> Result<Options, Failure> {
     let mut options = arguments.options();
-    options.language = match emit {
+    options.output.language = match emit {
         Emit::C => Language::C,
-        Emit::Plan => Language::of_target(options.arch),
+        Emit::Plan => Language::of_target(options.machine.target),
         _ => Language::Rust,
     };
     if arguments.runtime && emit == Emit::C {
@@ -169,11 +169,11 @@ fn options(arguments: &CompileArguments, destination: &Destination, emit: Emit) 
             if arguments.interface.is_some() {
                 return Err(Failure::Usage("--interface needs a file that includes it: -o FILE.c".to_owned()));
             }
-            options.weights_as = WeightsAs::Inline;
+            options.output.weights_as = WeightsAs::Inline;
             arguments.model.path()
         }
     };
-    options.name.get_or_insert_with(|| stem(named));
+    options.output.name.get_or_insert_with(|| stem(named));
     Ok(options)
 }
 

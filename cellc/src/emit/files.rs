@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::text::FORMATTED;
 use super::weights::{Tail, weights_file};
 use super::{Contents, c, items, rust, weights};
-use crate::options::{Language, WeightsAs};
+use crate::request::{Language, WeightsAs};
 
 /// A file of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const INLINE_LIMIT: usize = 1 << 20;
 
 /// Whether the weights stand in the source.
 pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
-    match contents.options.weights_as {
+    match contents.options.output.weights_as {
         WeightsAs::Auto if contents.options.c_only() => true,
         WeightsAs::Auto => contents.packed.bytes.len() <= INLINE_LIMIT,
         WeightsAs::Inline => true,
@@ -34,12 +34,12 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
 pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
     if !is_inline(contents) {
-        let language = contents.options.language;
+        let language = contents.options.output.language;
         let weights = &contents.packed.bytes;
         let bytes = Arc::new(Tail::of(weights, language).file(weights));
         files.push(OutputFile { name: weights_file(stem, language), bytes });
     }
-    match contents.options.language {
+    match contents.options.output.language {
         Language::Rust => {
             let text = rust(contents, stem);
             files.push(OutputFile { name: format!("{stem}.rs"), bytes: Arc::new(text.into_bytes()) });

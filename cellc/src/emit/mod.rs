@@ -28,8 +28,8 @@ use crate::arch::{Condition, Isa, Processor};
 #[cfg(feature = "builder")]
 use crate::kernel::Element;
 use crate::kernel::{Body, BodyRef, Program, Role};
-use crate::options::Options;
 use crate::pack::Packed;
+use crate::request::Options;
 #[cfg(feature = "builder")]
 pub(crate) use c::INTERFACE;
 #[cfg(feature = "builder")]

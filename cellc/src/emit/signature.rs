@@ -3,7 +3,7 @@
 
 use super::names::{Field, Interface, StepFlags};
 use super::tensors::array;
-use crate::options::Language;
+use crate::request::Language;
 
 /// The arguments of a generated function, in order. An instruction set, or the struct, comes before
 /// them.

@@ -8,7 +8,7 @@ use super::text::{List, Word, when};
 use super::{Contents, tensors};
 use crate::arch::Isa;
 use crate::kernel::Element;
-use crate::options::Language;
+use crate::request::Language;
 
 /// What one language says of the things of lists, beside what both say.
 pub(super) trait OwnWords {
@@ -135,8 +135,8 @@ impl Contents<'_> {
             when("state of the caller with variables", interface.takes_state && keeps),
             when("state of the caller without variables", interface.takes_state && !keeps),
             when("not aligned", self.program.alignment <= 4),
-            when("extensions", self.options.arch.c_extensions),
-            when("no extensions", !self.options.arch.c_extensions),
+            when("extensions", self.options.machine.target.c_extensions),
+            when("no extensions", !self.options.machine.target.c_extensions),
             when("zero at first", self.starts_at_zero()),
             when("not zero at first", !self.starts_at_zero()),
         ]

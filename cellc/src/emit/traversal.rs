@@ -12,7 +12,7 @@ use crate::kernel::{
     Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel, LaneOp, Local, Place,
     Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
-use crate::options::Arithmetic;
+use crate::request::Arithmetic;
 
 /// The text of an expression.
 pub(super) struct Text {

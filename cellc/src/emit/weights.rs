@@ -11,7 +11,7 @@ use proc_macro2::{Group, Literal, TokenStream, TokenTree};
 
 use super::rust::WEIGHTS;
 #[cfg(feature = "builder")]
-use crate::options::Language;
+use crate::request::Language;
 
 /// Appends `b"..."` over several lines.
 #[cfg(feature = "builder")]

@@ -3,13 +3,10 @@
 
 mod rows;
 
-use std::fmt::{self, Display, Formatter};
-
 use crate::model::half::{Bf16, F16};
 
 use crate::kernel::{Encoding, FLUSH_BELOW};
-use crate::model::{SCALES, Source, Tensor, ValidModel, ValidOp, WeightSource, WholeNumbers};
-use crate::options::{Arithmetic, Multiples, Options, OwnVectors, WeightFormat, WholeLayer};
+use crate::request::{Arithmetic, WeightFormat};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
 /// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the
@@ -76,6 +73,12 @@ fn largest(line: &[f32]) -> f32 {
     largest_of(line.len(), &|k| line[k])
 }
 
+/// The scale of a row of integers of 8 bits times a scale; outside [`SCALES`](crate::model::SCALES)
+/// if the row is no such row.
+pub(crate) fn scale_of_whole_numbers(row: &[f32]) -> f32 {
+    own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16)
+}
+
 /// A line in 8 bits.
 fn in_bytes(line: &[f32]) -> Row {
     row_of_bytes(line.len(), &|k| line[k])
@@ -121,284 +124,6 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     (values.iter().map(whole).collect(), largest / range + poison)
 }
 
-/// How far the matrices of a model, as they are stored, are from what they are in the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Loss {
-    /// How they are stored.
-    pub format: WeightFormat,
-    /// Whether they are the weights of depthwise convolutions, which have 16 bits also where they
-    /// are rounded to 8.
-    pub is_windows: bool,
-    /// The largest distance of a weight, over the largest weight of its row; 0: none is changed.
-    pub largest: f64,
-    /// How many weights there are.
-    pub weights: usize,
-    /// How many of them are stored exactly.
-    pub exact: usize,
-}
-
-impl Loss {
-    /// Of all matrices that cells and dense layers multiply with, those of each format but f32 by
-    /// themselves; and of the weights of depthwise convolutions.
-    pub fn of(model: &ValidModel, options: &Options) -> Vec<Self> {
-        let mut formats: Vec<Self> = Vec::new();
-        for matrix in matrices(model) {
-            let format = matrix.format(options);
-            if format == WeightFormat::F32 {
-                continue;
-            }
-            let is_windows = matrix.is_windows;
-            let is_same = |loss: &Self| (loss.format.name(), loss.is_windows) == (format.name(), is_windows);
-            let at = formats.iter().position(is_same).unwrap_or_else(|| {
-                formats.push(Self { format, is_windows, ..Self::default() });
-                formats.len() - 1
-            });
-            formats[at].add(&matrix);
-        }
-        formats
-    }
-
-    fn add(&mut self, matrix: &Matrix<'_>) {
-        let (format, loss) = (self.format, self);
-        for row in (0..matrix.rows).map(|row| matrix.row(row)) {
-            let most = row.iter().fold(0.0, |most: f64, w| most.max(f64::from(w.abs())));
-            let stored = Stored::new(format, &row);
-            loss.exact += stored.exact(&row);
-            for error in stored.errors(&row) {
-                loss.weights += 1;
-                // where all are zero, an error would be, too
-                loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
-            }
-        }
-    }
-}
-
-impl Display for Loss {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { largest, weights, exact, .. } = self;
-        let what = if self.is_windows { "Weights of depthwise convolutions" } else { "Matrices" };
-        match self.format {
-            WeightFormat::Int8Pair if self.is_windows => {
-                write!(f, "{what} are rounded as int8 and stored in 16 bits: ")?
-            }
-            format => write!(f, "{what} are stored as {}: ", format.name())?,
-        }
-        match exact == weights {
-            true => write!(f, "lossless, all {weights} weights are what they are in the model."),
-            false => write!(
-                f,
-                "{exact} of {weights} weights are what they are in the model, the others off by at most {largest:.2e} times \
-                 the largest of their row. Bounds are those of the distance from the model with its own weights."
-            ),
-        }
-    }
-}
-
-/// A matrix that an operation multiplies with, of a model that knows it.
-pub(crate) struct Matrix<'a> {
-    /// The operation's name in the model.
-    pub(crate) of: &'a str,
-    /// What it is part of there.
-    pub(crate) name: &'static str,
-    pub(crate) tensor: &'a Tensor,
-    is_dense: bool,
-    /// Whether it is the taps of a depthwise convolution, a row for each channel.
-    is_windows: bool,
-    first: usize,
-    rows: usize,
-    columns: usize,
-    /// Elements between rows, and between columns.
-    strides: [usize; 2],
-}
-
-impl Matrix<'_> {
-    /// Its elements, by their places in the tensor.
-    pub(crate) fn elements(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
-    }
-
-    /// How it is stored.
-    pub(crate) fn format(&self, options: &Options) -> WeightFormat {
-        match self.is_windows {
-            true => options.arithmetic_in(self.of).of_windows().stored(WeightFormat::F32),
-            false => options.stored(self.of),
-        }
-    }
-
-    fn at(&self, row: usize, column: usize) -> usize {
-        self.first + row * self.strides[0] + column * self.strides[1]
-    }
-
-    fn row(&self, row: usize) -> Vec<f32> {
-        (0..self.columns).map(|column| self.tensor.get_f32(self.at(row, column))).collect()
-    }
-}
-
-/// The matrices that are stored in a format: W and R of each gate of a cell, those of dense layers,
-/// and the taps of depthwise convolutions.
-pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
-    let mut all = Vec::new();
-    for node in model.all_nodes() {
-        let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
-            if let WeightSource::Constant(i) = source {
-                let tensor = &model.constants[i];
-                let is_dense = matches!(node.op, ValidOp::Dense(_));
-                let is_windows = matches!(node.op, ValidOp::Convolve(_));
-                let of = &node.name;
-                all.push(Matrix { of, name, tensor, is_dense, is_windows, first, rows, columns, strides });
-            }
-        };
-        match &node.op {
-            ValidOp::Cell(cell) => {
-                let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
-                for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
-                    for gate in 0..gates {
-                        let first = (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
-                        push(name, source, first, [rows, columns], [columns, 1]);
-                    }
-                }
-            }
-            ValidOp::Dense(dense) => {
-                let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
-                push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
-            }
-            ValidOp::Convolve(of) if of.is_depthwise() => {
-                let Source::Constant(w) = of.w else {
-                    unreachable!("validate: weights of a convolution are constants")
-                };
-                let taps = of.offsets().len();
-                push("the weights", WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
-            }
-            _ => {}
-        }
-    }
-    all
-}
-
-/// How many weights there are at least in layers that are stored in 8 bits because they are whole
-/// numbers.
-const LEAST_WHOLE: usize = 256;
-
-/// The layers that multiply what a quantised model's are: in which matrices are stored in 8 bits
-/// because these hold them exactly, and how many weights that are; in which x is multiples of a
-/// scale of the model's, and, if rows of weights are multiples, too, how many weights those are:
-/// both are multiplied as integers. The first are whole numbers; or, of a model that has constants
-/// of 8 bits, whole numbers times a scale for each row. Matrices are stored otherwise where a
-/// precision is given, and in f32 beside weights that are given at run time.
-pub(crate) fn whole(model: &ValidModel, options: &Options) -> (Vec<WholeLayer>, [usize; 2]) {
-    let nodes = model.all_nodes();
-    if model.parameters.iter().any(|parameter| parameter.weight) {
-        // packing at run time knows f32 and integers with scales of its own
-        return (Vec::new(), [0; 2]);
-    }
-    let is_given = |layer: &str| {
-        let own = options.precision_of.iter().find(|(name, _)| name == layer).map(|(_, precision)| *precision);
-        own.or(options.precision).is_some_and(|given| given.arithmetic() == Arithmetic::F32)
-    };
-    let at_run_time = |layer: &str| {
-        nodes.iter().filter(|node| node.name == layer).any(|node| {
-            let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
-            match &node.op {
-                ValidOp::Cell(cell) => {
-                    [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call)
-                }
-                ValidOp::Dense(dense) => of_call(&dense.w),
-                _ => false,
-            }
-        })
-    };
-    let all = matrices(model);
-    let mut layers: Vec<&str> = all.iter().map(|matrix| matrix.of).collect();
-    layers.sort_unstable();
-    layers.dedup();
-    layers.retain(|layer| !at_run_time(layer));
-    let of_layer = |layer: &str| all.iter().filter(move |matrix| matrix.of == layer).collect::<Vec<_>>();
-    let in_f32 = |matrix: &&Matrix<'_>| options.arithmetic_in(matrix.of) == Arithmetic::F32 && !is_given(matrix.of);
-    let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
-    let is_whole = |layer: &str| {
-        let is_whole = |of: &&Matrix<'_>| in_f32(of) && of.elements().all(|k| in_8_bits(of.tensor.get_f32(k)));
-        of_layer(layer).iter().all(is_whole)
-    };
-    let has_scales = |layer: &str| {
-        let is_exact = |row: Vec<f32>| Stored::new(WeightFormat::Int8, &row).exact(&row) == row.len();
-        let has_scales = |of: &&Matrix<'_>| in_f32(of) && (0..of.rows).all(|row| is_exact(of.row(row)));
-        model.has_bytes && of_layer(layer).iter().all(has_scales)
-    };
-    let numbers = WholeNumbers::new(model);
-    let multiples =
-        |of: Source| numbers.multiples(of).map(|(scale, [least, most], off)| Multiples { scale, least, most, off });
-    // of every operation of the name
-    let own = |layer: &str, fit: &dyn Fn(&Multiples) -> bool| -> Vec<OwnVectors> {
-        let of_layer = nodes.iter().filter(|node| node.name == layer && node.op.has_precision());
-        let own = of_layer.map(|node| {
-            let (x, h) = match &node.op {
-                ValidOp::Dense(of) => (Some(of.x), None),
-                ValidOp::Convolve(of) => (Some(of.x), None),
-                // what steps hand on has no scale
-                ValidOp::Cell(of) => (Some(of.x), Some(of.h).filter(|_| of.steps() == 1)),
-                _ => (None, None),
-            };
-            let [x, h] = [x, h].map(|of| of.and_then(multiples).filter(fit));
-            OwnVectors { value: node.op.outputs()[0], x, h }
-        });
-        own.collect()
-    };
-    // whether all that its matrices multiply may be multiples
-    let resets_before = |layer: &str| {
-        nodes.iter().filter(|node| node.name == layer).any(|node| match &node.op {
-            ValidOp::Cell(of) => (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
-            _ => false,
-        })
-    };
-    // as no weight is larger than 127
-    let fits = |of: &Matrix<'_>, x: Multiples| {
-        of.columns.saturating_mul(usize::from(x.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
-    };
-    // a layer whose arithmetic is chosen by its name keeps that
-    let is_named = |layer: &str| options.precision_of.iter().any(|(name, _)| name == layer);
-    let rows_are_multiples = |of: &Matrix<'_>| {
-        let mut rows = (0..of.rows).map(|row| of.row(row));
-        // sums times such scales are finite
-        let has_scale =
-            |row: &[f32]| SCALES.contains(&own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16));
-        rows.all(|row| largest(&row) == 0.0 || has_scale(&row))
-    };
-    let layer = |layer: &&str| {
-        let matrices = of_layer(layer);
-        let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
-        let own = WholeLayer { layer: (*layer).to_owned(), weights: false, exact: false, own: own(layer, &fit) };
-        if matrices.iter().any(|matrix| matrix.is_windows) {
-            // unless integers are asked for, f32 multiplies them without a loss
-            return Some(own).filter(WholeLayer::has_own);
-        }
-        let exact = is_whole(layer);
-        let stored = WholeLayer { weights: exact || has_scales(layer), exact, own: Vec::new(), ..own.clone() };
-        let in_integers = |of: &&Matrix<'_>| options.arithmetic_in(of.of) != Arithmetic::F32;
-        let may = |of: &&Matrix<'_>| !is_named(of.of) && (in_f32(of) || in_integers(of));
-        let is_dense = matrices.iter().all(|matrix| matrix.is_dense);
-        let has_own_h = own.own.iter().all(|own| own.h.is_some());
-        let all_are_multiples = own.has_own_x() && (is_dense || has_own_h && !resets_before(layer));
-        let in_whole_numbers = all_are_multiples && matrices.iter().all(|of| may(of) && rows_are_multiples(of));
-        if stored.weights && !in_whole_numbers {
-            return Some(stored);
-        }
-        Some(WholeLayer { weights: in_whole_numbers, exact, ..own }).filter(WholeLayer::has_own)
-    };
-    let mut layers: Vec<_> = layers.iter().filter_map(layer).collect();
-    let mut counts = [0; 2];
-    for matrix in &all {
-        let stored = layers.iter().find(|own| own.weights && own.layer == matrix.of);
-        if let Some(own) = stored {
-            counts[usize::from(own.is_scaled())] += matrix.rows * matrix.columns;
-        }
-    }
-    if counts[0] + counts[1] < LEAST_WHOLE {
-        layers.iter_mut().for_each(|layer| layer.weights = false);
-        return (layers, [0; 2]);
-    }
-    (layers, counts)
-}
-
 /// What kernels compute with in the place of one row of a matrix: these values, and their sum times
 /// the scale.
 #[derive(Clone, Debug, PartialEq)]
@@ -431,7 +156,7 @@ impl Stored {
     }
 
     /// How many are the weight that they stand for, rounded to f32 as that is.
-    fn exact(&self, row: &[f32]) -> usize {
+    pub(crate) fn exact(&self, row: &[f32]) -> usize {
         let is_exact = |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
         row.iter().zip(&self.values).map(is_exact).filter(|is_exact| *is_exact).count()
     }

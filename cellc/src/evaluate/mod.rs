@@ -64,9 +64,9 @@ pub(crate) trait Arithmetic {
     }
 
     /// The elements of a channel, rounded with one scale for all windows, for a depthwise
-    /// convolution of `taps` taps with integer products. `None`: unchanged. The operation is given
-    /// by the name of its layer and its first value.
-    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
+    /// convolution of `taps` taps with integer products. `None`: unchanged. `operation` is the
+    /// operation's first value.
+    fn rounded(&self, operation: usize, taps: usize, channel: &[Self::Value]) -> Option<Vec<Self::Value>>;
 
     /// A stored row of a matrix, computed once for all vectors.
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
@@ -193,10 +193,8 @@ enum Operand {
 /// A row of a layer's matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct MatrixRow<'a> {
-    /// The layer's name in the model.
-    pub(crate) layer: &'a str,
     /// The operation's first value.
-    value: usize,
+    pub(crate) value: usize,
     of: Operand,
     numbers: WeightNumbers<'a>,
     /// The start, and the distance between elements.
@@ -209,11 +207,6 @@ impl<'a> MatrixRow<'a> {
     /// Its elements.
     pub(crate) fn weights(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
-    }
-
-    /// The operation: the name of its layer and its first value.
-    pub(crate) fn operation(&self) -> (&'a str, usize) {
-        (self.layer, self.value)
     }
 
     /// The length of x or of a window, or of h, whichever the row multiplies.
@@ -269,7 +262,7 @@ impl<'a> CellWeights<'a> {
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
         let value = cell.first_value();
-        MatrixRow { layer: &cell.name, value, of, numbers, first, stride: 1, len }
+        MatrixRow { value, of, numbers, first, stride: 1, len }
     }
 
     /// The addends of the bias for `unit` of a part of B.
@@ -411,9 +404,9 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
                 }
                 ValidOp::Integers(integers) => (integers.out, self.integers(integers)),
                 ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
-                ValidOp::Dense(dense) => (dense.out, self.dense(&node.name, dense)),
+                ValidOp::Dense(dense) => (dense.out, self.dense(dense)),
                 ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
-                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(&node.name, convolve)),
+                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(convolve)),
                 ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
                 ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
                 ValidOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
@@ -478,12 +471,11 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
     }
 
     /// `y[r, j] = sum_i x[r, i] W[i, j]`
-    fn dense(&self, layer: &str, dense: &Dense) -> Vec<A::Value> {
+    fn dense(&self, dense: &Dense) -> Vec<A::Value> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
         let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
         let row = |j: usize| MatrixRow {
-            layer,
             value: dense.out,
             of: Operand::X,
             numbers: w,
@@ -507,7 +499,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         (0..batch * rows * columns).map(|k| element(k / columns / rows, k / columns % rows, k % columns)).collect()
     }
 
-    fn convolve(&self, layer: &str, convolve: &Convolve) -> Vec<A::Value> {
+    fn convolve(&self, convolve: &Convolve) -> Vec<A::Value> {
         let (x, w) = (self.get(convolve.x), self.get(convolve.w));
         let (offsets, given) = (convolve.offsets(), convolve.given());
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
@@ -516,7 +508,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         // by channel, a pad behind its elements
         let rounded: Option<Vec<Vec<A::Value>>> = convolve.is_depthwise().then_some(()).and_then(|()| {
             let channels = x.chunks_exact(given).map(|channel| [channel, std::slice::from_ref(&zero)].concat());
-            channels.map(|channel| self.arithmetic.rounded((layer, convolve.out), terms, &channel)).collect()
+            channels.map(|channel| self.arithmetic.rounded(convolve.out, terms, &channel)).collect()
         });
         let numbers = match convolve.w {
             Source::Constant(constant) => WeightNumbers::Constant(&self.model.constants[constant]),
@@ -524,7 +516,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         };
         let row = |m: usize| {
             let of = Operand::Rounded;
-            MatrixRow { layer, value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
+            MatrixRow { value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
         };
         let rounded = rounded.map(|rounded| {
             (rounded, (0..groups * outputs).map(|m| self.arithmetic.encoded(row(m))).collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
 use crate::model::Model;
-use crate::options::{NamedSize, size_text};
+use crate::request::{NamedSize, size_text};
 
 /// Refuses sizes of dimensions that the file does not name, and two sizes of one.
 pub(super) fn check(model: &Model, dims: &[NamedSize], wording: Wording) -> Diagnostics {

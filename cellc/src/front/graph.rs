@@ -133,8 +133,8 @@ mod tests {
     use crate::compile::compile;
     use crate::free_run::measure;
     use crate::model::{Activation, Cell, CellKind, Direction, ResetGate};
-    use crate::options::Options;
     use crate::reference::reference;
+    use crate::request::Options;
 
     const HIDDEN: usize = 3;
 
@@ -196,7 +196,8 @@ mod tests {
         let compilation = compiled(Direction::Bidirectional, &both);
         for at in 0..compilation.program.bodies.len() {
             let body = compilation.program.body(at);
-            let run = measure(&compilation.model, body, &Options::default()).expect("it is small");
+            let run =
+                measure(&compilation.model, body, &compilation.precisions, Default::default()).expect("it is small");
             assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
         // of one direction they belong to nothing

@@ -320,8 +320,8 @@ mod tests {
     use super::*;
     use crate::front::keys::Family;
     use crate::front::layout::Named;
-    use crate::options::Options;
     use crate::reference::{initial_variables, reference};
+    use crate::request::Options;
     use crate::validate::validate;
 
     /// Values from -1 to 1 that differ.

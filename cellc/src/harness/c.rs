@@ -4,7 +4,7 @@ use super::{Subject, constants};
 use crate::emit::elements::spelling;
 use crate::emit::names::{Field, Interface};
 use crate::emit::signature::{Argument, Signature};
-use crate::options::Language;
+use crate::request::Language;
 
 const HEAD: &str = r#"
 #include <stdint.h>

@@ -24,7 +24,7 @@ use crate::diagnostic::{Diagnostic, Origin};
 use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
 use crate::kernel::Element;
-use crate::options::Language;
+use crate::request::Language;
 use crate::temporary::TemporaryFolder;
 pub use numbers::Numbers;
 #[cfg(feature = "internals")]
@@ -76,7 +76,7 @@ impl<'a> Subject<'a> {
     /// The compilation, in files of this name.
     pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
         let isas = compilation.plan.isas.iter().map(|(isa, _)| isa.name).collect();
-        let flushes = !compilation.options.keep_denormals;
+        let flushes = !compilation.options.numerics.keep_denormals;
         Self { name, interface: &compilation.interface, isas, flushes }
     }
 }
@@ -126,7 +126,7 @@ impl Executable {
         for file in compilation.emit(STEM) {
             write(&folder.path().join(&file.name), &file.bytes)?;
         }
-        let toolchain = Toolchain::of_environment(compilation.options.language);
+        let toolchain = Toolchain::of_environment(compilation.options.output.language);
         let program = Self::build(folder.path(), &[Subject::new(STEM, compilation)], &toolchain)?;
         Ok(Self { folder: Some(Rc::new(folder)), ..program })
     }

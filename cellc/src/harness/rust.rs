@@ -4,7 +4,7 @@ use super::{Subject, constants};
 use crate::emit::names::{Field, Interface};
 use crate::emit::signature::{Argument, Signature, Tensors};
 use crate::emit::tensors::{array, nested};
-use crate::options::Language;
+use crate::request::Language;
 
 const HEAD: &str = r##"// no model needs all of it
 #![allow(dead_code)]

@@ -11,7 +11,7 @@ use std::thread;
 
 use super::problem;
 use crate::diagnostic::Diagnostic;
-use crate::options::Language;
+use crate::request::Language;
 
 /// A compiler, and how it is called.
 #[derive(Clone, Debug)]

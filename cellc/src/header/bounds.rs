@@ -4,8 +4,9 @@ use super::rounded_up;
 use crate::bound::{self, Claim, Profile, Seen, Useless};
 use crate::emit::names::Interface;
 use crate::model::ValidModel;
-use crate::options::Options;
+use crate::numerics::Precisions;
 use crate::plan::Plan;
+use crate::request::Numerics;
 
 /// The products of a step above which its bound is not worked out: some seconds.
 const MOST_WORK: usize = 1 << 30;
@@ -37,8 +38,13 @@ enum Claims {
 
 impl Bounds {
     /// Of a model with this plan.
-    pub(crate) fn new(model: &ValidModel, plan: &Plan, options: &Options, interface: &Interface) -> Self {
-        let (x, h) = (options.range.x, options.range.h);
+    pub(crate) fn new(
+        model: &ValidModel,
+        (plan, products): (&Plan, &Precisions),
+        numerics: &Numerics,
+        interface: &Interface,
+    ) -> Self {
+        let (x, h) = (numerics.range.x, numerics.range.h);
         let known = interface.weights.is_empty();
         let lengths = if model.parameters.iter().any(|p| p.length.is_some()) { ", for any lengths" } else { "" };
         let of_states = if bound::has_states(model) { format!(" and |h| <= {h}") } else { String::new() };
@@ -47,7 +53,7 @@ impl Bounds {
         fuses.sort_unstable();
         fuses.dedup();
         let of_profile = |fused: bool| {
-            let profile = &Profile::new(fused, options);
+            let profile = &Profile::new(fused, numerics, products);
             let name = if fused { "fused" } else { "unfused" };
             let claims = match known {
                 true if bound::work(model) > MOST_WORK => Claims::NotComputed,

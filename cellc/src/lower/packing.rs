@@ -5,8 +5,8 @@ use std::collections::btree_map::Entry;
 use super::memory::{Memory, PackedWeights, Recipe};
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
-use crate::options::WeightFormat;
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
+use crate::request::WeightFormat;
 
 /// How the scales of rows are packed, if there are any.
 fn scales(format: WeightFormat) -> Option<Encoding> {

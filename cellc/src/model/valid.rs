@@ -880,6 +880,11 @@ impl ValidOp {
         self.is_product() || matches!(self, Self::Convolve(convolve) if convolve.is_depthwise())
     }
 
+    /// The first value that the operation computes.
+    pub(crate) fn first_value(&self) -> usize {
+        self.outputs()[0]
+    }
+
     /// The length of the rows of x in products with constant matrices; for a depthwise convolution
     /// the taps of a window.
     pub fn input_size(&self) -> Option<usize> {

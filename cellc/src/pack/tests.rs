@@ -2,8 +2,8 @@ use crate::arch;
 use crate::compile::compile_validated;
 use crate::evaluate::written::Written;
 use crate::model::{CellKind, Dense, PointwiseFunction, ResetGate, Source, ValidCell, ValidOp, WeightSource};
-use crate::options::{Options, Precision};
 use crate::random::Random;
+use crate::request::{Options, Precision};
 
 const HIDDEN: usize = 16;
 
@@ -42,8 +42,8 @@ fn baked_bytes(steps: usize, options: &Options, weights: impl FnMut(&mut Written
 
 /// All ways to store weights, for a machine with few instruction sets.
 fn stored() -> Vec<Options> {
-    let defaults = || Options { arch: &arch::WASM32, ..Options::default() };
-    Precision::ALL.map(|precision| Options { precision: Some(precision), ..defaults() }).to_vec()
+    let defaults = || Options::default().with_target(&arch::WASM32);
+    Precision::ALL.map(|precision| defaults().with_precision(Some(precision))).to_vec()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use crate::activation;
 use crate::kernel::Body;
 use crate::model::Activation;
-use crate::options::Accuracy;
+use crate::request::Accuracy;
 
 /// Spells every activation that is still symbolic out in arithmetic of that accuracy.
 ///

@@ -6,7 +6,7 @@ use std::fmt;
 use super::{Panels, Phase, Product};
 use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::model::counted;
-use crate::options::WeightFormat;
+use crate::request::WeightFormat;
 
 /// Rows of which tiles take less time than vectors of words (measured with a GRU of 128 units: 1.4
 /// times as long for 4 rows, 1.12 for 8, 0.88 for 16).

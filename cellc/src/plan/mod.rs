@@ -20,9 +20,10 @@ use std::ops::Range;
 
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, TURNS};
-use crate::kernel::{Element, FLUSH_BELOW};
+use crate::kernel::Element;
 use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
-use crate::options::{Accuracy, Arithmetic, Fma, Language, Multiples, Options, Threads, Unroll, Vector, WeightFormat};
+use crate::numerics::{Multiples, Precisions, Vector, flush_below};
+use crate::request::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
 /// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
 /// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
@@ -813,7 +814,7 @@ impl Plan {
     pub fn without_effect(&self, options: &Options) -> Vec<String> {
         let mut said = Vec::new();
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
-        if options.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
+        if options.machine.threads == Threads::Two && cells().all(|plan| plan.halves.is_none()) {
             let mut why: Vec<&str> =
                 cells().flat_map(|plan| &plan.reasons).filter_map(|reason| reason.strip_prefix(ONE_THREAD)).collect();
             why.dedup();
@@ -823,33 +824,39 @@ impl Plan {
     }
 }
 
-/// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals are
-/// kept.
-pub fn flush_below(options: &Options) -> Option<f32> {
-    (!options.keep_denormals).then_some(FLUSH_BELOW)
+/// The instruction sets to write, the baseline first, the best last.
+fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
+    let asked = |isa: &&'static Isa| match &options.machine.isas {
+        Some(list) => list.contains(isa),
+        None => isa.words.is_empty() || precisions.multiply_any(isa.words),
+    };
+    let baseline = options.machine.target.baseline;
+    // what makes 0 of subnormal numbers stands beside one lane
+    let flushes = options.known_isas().any(|isa| isa.c_flushes.is_some() && asked(&isa));
+    options.known_isas().filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1).collect()
 }
 
 /// Plans a model.
-pub fn plan(model: &ValidModel, options: &Options) -> Plan {
-    let isas = options.isas();
-    let all = plan_for(model, options, &isas);
+pub fn plan(model: &ValidModel, options: &Options, precisions: &Precisions) -> Plan {
+    let isas = instruction_sets(options, precisions);
+    let all = plan_for(model, options, precisions, &isas);
     // what has tiles and multiplies none is what it extends
     let unused = |at: usize, isa: &Isa| {
-        options.isas.is_none() && isa.tile_rows > 0 && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+        options.machine.isas.is_none() && isa.tile_rows > 0 && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
     let used: Vec<_> = isas.iter().enumerate().filter(|(at, isa)| !unused(*at, isa)).map(|(_, isa)| *isa).collect();
-    if used.len() == isas.len() { all } else { plan_for(model, options, &used) }
+    if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
 }
 
 /// Plans a model for these instruction sets.
-fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Plan {
-    let arch = options.arch;
+fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas: &[&'static Isa]) -> Plan {
+    let arch = options.machine.target;
     // safe Rust cannot spell every machine's fused multiply-add
-    let spelled = |isa: &Isa| options.language == Language::C || !isa.rust_mul_add.is_empty();
-    let fused = |isa: &Isa| isa.fma && options.fma == Fma::Auto && spelled(isa);
+    let spelled = |isa: &Isa| options.output.language == Language::C || !isa.rust_mul_add.is_empty();
+    let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
     let product = |node: &ValidNode| {
-        let (op, layer) = (&node.op, &node.name[..]);
+        let op = &node.op;
         let mut reasons = Vec::new();
         let mut product = match op {
             ValidOp::Cell(cell) => {
@@ -863,8 +870,9 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
             ValidOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        let arithmetic = options.arithmetic_in(layer);
-        product.store_as(options.stored(layer), &isas);
+        let precision = precisions.of(op.first_value());
+        let arithmetic = precision.arithmetic();
+        product.store_as(precision.stored(), &isas);
         let threads = threads(op, &product, options);
         // each of two threads has panels of its own
         let share = match threads {
@@ -886,9 +894,8 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
         {
             reasons.push(format!("one row at a time: {why}"));
         }
-        let value = op.outputs()[0];
-        let own_x = options.own_in(value, arithmetic, Vector::X, product.input_size);
-        let own_h = options.own_in(value, arithmetic, Vector::H, product.units);
+        let own_x = precision.own(Vector::X, product.input_size);
+        let own_h = precision.own(Vector::H, product.units);
         let plan = plan_product((product, arithmetic), columns, threads, reasons, options, &isas);
         Some(ProductPlan { own_x, own_h, ..plan })
     };
@@ -901,30 +908,30 @@ fn plan_for(model: &ValidModel, options: &Options, isas: &[&'static Isa]) -> Pla
     let mut windows = BTreeMap::new();
     for node in model.all_nodes() {
         let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
-        let arithmetic = options.arithmetic_in(&node.name);
-        if arithmetic != Arithmetic::F32 {
-            windows.insert(of.out, (arithmetic.of_windows(), options.own_in(of.out, arithmetic, Vector::X, taps)));
+        let precision = precisions.of(of.out);
+        if precision.arithmetic() != Arithmetic::F32 {
+            windows.insert(of.out, (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)));
         }
     }
-    let accuracy = options.accuracy;
-    let flush_below = flush_below(options);
+    let accuracy = options.numerics.accuracy;
+    let flush_below = flush_below(&options.numerics);
     let fuses = options.tuning.fuse != Some(false);
     let lanes = isas.iter().map(|(isa, _)| isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &halved, &branches) } else { Fusion::default() };
-    let values = Values::of(options.language, &isas);
+    let values = Values::of(options.output.language, &isas);
     Plan { arch, isas, products, windows, branches, fusion, accuracy, flush_below, values }
 }
 
 /// True if two threads share a product, with the reason. An empty `Err` if one thread was
 /// requested.
 fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
-    match (options.threads, op) {
+    match (options.machine.threads, op) {
         (Threads::One, _) => Err(String::new()),
         (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
-            None => cost::two_threads(product, product.format, &options.arch.costs),
+            None => cost::two_threads(product, product.format, &options.machine.target.costs),
         },
         (Threads::Two, _) => Err(format!("{ONE_THREAD}no cell")),
     }
@@ -952,7 +959,7 @@ fn plan_product(
     options: &Options,
     isas: &[(&'static Isa, bool)],
 ) -> ProductPlan {
-    let (arch, format) = (options.arch, product.format);
+    let (arch, format) = (options.machine.target, product.format);
     let cut = threads.is_ok() && product.rows == 1;
     let PanelLayout { panels, weights, biases } = layout(&product, width, cut, format, arch.alignment);
     let halves = if threads.is_ok() { halves(&product, &panels) } else { None };
@@ -964,15 +971,15 @@ fn plan_product(
     let vectors = |phase| product.phase_rows(phase) * (4 * product.active(phase) * product.units).div_ceil(arch.line);
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
-    let values = Values::of(options.language, isas);
-    let unrolled = match options.unroll {
+    let values = Values::of(options.output.language, isas);
+    let unrolled = match options.tuning.unroll {
         Unroll::Full => Unrolled::Fully,
         Unroll::None => Unrolled::RowByRow,
         Unroll::Auto if work <= UNROLL_BUDGET && once => Unrolled::Fully,
         Unroll::Auto if values.of_product(&product) == Values::OneText => Unrolled::RowByRow,
         Unroll::Auto => Unrolled::InTurns,
     };
-    reasons.push(match options.unroll {
+    reasons.push(match options.tuning.unroll {
         Unroll::Auto if unrolled == Unrolled::Fully => {
             format!("unrolled: {work} vectors of weights are within the limit of {UNROLL_BUDGET}")
         }
@@ -986,7 +993,7 @@ fn plan_product(
     // other formats are unpacked, which takes longer than loads
     let is_loaded = matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near = (arch.costs.first_level + 1..=arch.costs.partly_near).contains(&bytes);
-    let loads_apart = options.unroll == Unroll::Auto && is_loaded && is_near;
+    let loads_apart = options.tuning.unroll == Unroll::Auto && is_loaded && is_near;
     let tile = |p: &Panels, isa| tiling(&product, bytes, p.columns, (isa, arch), values);
     let tilings = isas.iter().map(|(isa, _)| panels.iter().map(|p| tile(p, isa)).collect()).collect();
     let tuning = &options.tuning;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Multiplied;
 use crate::evaluate::MatrixRow;
-use crate::options::{Arithmetic, WeightFormat};
+use crate::request::{Arithmetic, WeightFormat};
 
 /// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a
 /// matrix.

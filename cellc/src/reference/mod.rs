@@ -12,7 +12,8 @@ use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, State, StepInputs, evaluate};
 use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
-use crate::options::{self, Products, Vector, WeightFormat};
+use crate::numerics::{Precisions, Vector};
+use crate::request::{self, WeightFormat};
 pub(crate) use memory::Memory;
 
 /// One step, given every parameter and every variable of the model in C order; whole numbers
@@ -23,7 +24,7 @@ pub(crate) use memory::Memory;
 /// # Panics
 /// If there are not as many parameters or variables, or elements of one, as the model has.
 pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
-    reference_in(&Products::F32, model, parameters, variables)
+    reference_in(&Precisions::F32, model, parameters, variables)
 }
 
 /// The same where matrices are multiplied in another arithmetic: with its weights and its vectors,
@@ -32,7 +33,7 @@ pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f
 /// # Panics
 /// As [`reference`].
 pub fn reference_in(
-    products: &Products,
+    products: &Precisions,
     model: &ValidModel,
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
@@ -54,13 +55,13 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
 
 pub(crate) struct Float64<'a> {
     /// What matrices are multiplied in.
-    pub(crate) products: Products,
+    pub(crate) products: Precisions,
     /// Where many steps of one model are computed: what need not be worked out at every step.
     pub(crate) memory: Option<&'a RefCell<Memory>>,
 }
 
 /// All of it in float64.
-pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Products::F32, memory: None };
+pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Precisions::F32, memory: None };
 
 impl Float64<'_> {
     /// One step, as [`reference`] computes it.
@@ -96,10 +97,10 @@ impl Arithmetic for Float64<'_> {
         State { h, c }
     }
 
-    fn rounded(&self, operation: (&str, usize), taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
-        let arithmetic = self.products.of(operation.0).of_windows();
+    fn rounded(&self, operation: usize, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
+        let arithmetic = self.products.of(operation).arithmetic().of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.own_of(operation, Vector::X, taps).is_some() {
+        if self.products.of(operation).own(Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -107,20 +108,20 @@ impl Arithmetic for Float64<'_> {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let format = self.products.multiplied(row.layer);
+        let format = self.products.of(row.value).multiplied();
         let in_memory = self.memory.is_some() && row.place().is_some();
         Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(format, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
-        let products = self.products.of(row.layer);
+        let products = self.products.of(row.value);
         // multiples of a scale are not rounded once more
-        let own = row.is_of_rounded() || self.products.own_of_row(row.operation(), row.x_or_h()).is_some();
-        let of_vector = if own { options::Arithmetic::F32 } else { products };
+        let own = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
+        let of_vector = if own { request::Arithmetic::F32 } else { products.arithmetic() };
         match (numbers, self.memory, row.place()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
             (None, Some(memory), Some(place)) => {
-                memory.borrow_mut().row((self.products.multiplied(row.layer), of_vector), place, *row, values)
+                memory.borrow_mut().row((products.multiplied(), of_vector), place, *row, values)
             }
             (None, ..) => unreachable!("reference: a row is encoded, or in the memory"),
         }
@@ -238,7 +239,7 @@ impl Multiplied {
     }
 
     /// A vector.
-    fn vector(arithmetic: options::Arithmetic, values: &[f64]) -> Self {
+    fn vector(arithmetic: request::Arithmetic, values: &[f64]) -> Self {
         let Some(range) = arithmetic.largest(values.len()) else {
             return Self { numbers: values.to_vec(), scale: 1.0 };
         };

@@ -6,8 +6,9 @@ use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::{self, Compilation};
 use crate::model::{ValidModel, ValidNode, ValidOp};
-use crate::options::{Arithmetic, Options, Precision};
+use crate::numerics::Precisions;
 use crate::plan::plan;
+use crate::request::{Arithmetic, Precision};
 
 /// The most exact first.
 const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
@@ -66,11 +67,16 @@ pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
 pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
     let mut names = Vec::new();
     for node in compilation.model.all_nodes() {
-        if compilation.options.has_own_integers(&node.name) && !names.contains(&node.name) {
+        if has_own_integers(&compilation.precisions, node) && !names.contains(&node.name) {
             names.push(node.name.clone());
         }
     }
     names
+}
+
+/// True if the quantised model decides the arithmetic of an operation.
+fn has_own_integers(precisions: &Precisions, node: &ValidNode) -> bool {
+    node.op.has_precision() && precisions.of(node.op.first_value()).has_own_integers()
 }
 
 /// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are
@@ -164,9 +170,9 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
 
 /// The kernels that multiply with matrices: the names of the layers that do so, and what they cost.
 fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec<(Vec<String>, ArithmeticCost)> {
-    let (model, given) = (&compilation.model, &compilation.options);
-    let options = Options { precision: Some(precision), precision_of: Vec::new(), ..given.clone() };
-    let plan = plan(model, &options);
+    let model = &compilation.model;
+    let options = compilation.options.clone().with_precision(Some(precision)).with_precision_of(Vec::new());
+    let plan = plan(model, &options, &Precisions::new(model, &options.numerics));
     let program = compile::program(model, &plan);
     // a file that multiplies no integers has no body for what only they use: its machines run what
     // that extends
@@ -177,7 +183,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let has_choice = |node: &ValidNode| node.op.has_precision() && !given.has_own_integers(&node.name);
+        let has_choice = |node: &ValidNode| node.op.has_precision() && !has_own_integers(&compilation.precisions, node);
         let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })

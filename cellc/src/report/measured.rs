@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
-use crate::options::Language;
+use crate::request::Language;
 use crate::temporary::TemporaryFolder;
 
 /// The flags that are measured with.
@@ -32,7 +32,7 @@ impl Measured {
     /// # Errors
     /// What went wrong where it is installed.
     pub fn of(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
-        let arch = compilation.options.arch;
+        let arch = compilation.options.machine.target;
         let [program, cpu @ ..] = arch.c_compiler else { return Ok(None) };
         let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c_flags };
         let Some(own) = own else { return Ok(None) };

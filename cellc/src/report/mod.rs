@@ -16,8 +16,8 @@ use crate::kernel::{BodyRef, BufferId, Role, Stmt};
 use crate::model::{
     Model, Node, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted,
 };
-use crate::options::WeightFormat;
 use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
+use crate::request::WeightFormat;
 pub(crate) use arithmetics::ALIKE_IN_TIME;
 pub use arithmetics::{ArithmeticCost, Arithmetics, InF32};
 use cost::{Cost, formula};

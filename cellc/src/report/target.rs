@@ -81,7 +81,7 @@ pub struct Clock {
 impl TargetCost {
     /// Of the body of an instruction set; `None` for a target that is no machine of its own.
     pub fn new(compilation: &Compilation, isa: &Isa, measured: Option<&Measured>) -> Option<Self> {
-        let (estimate, arch) = (&compilation.estimate, compilation.options.arch);
+        let (estimate, arch) = (&compilation.estimate, compilation.options.machine.target);
         let estimated = estimate.code(isa);
         if estimated.is_none() && arch.c_compiler.is_empty() {
             return None;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::options::{Language, Threads};
+use crate::request::{Language, Threads};
 
 impl Validation<'_> {
     /// Refuses what the table has no function for, and names that an `#include` cannot hold.
     pub(super) fn common_interface(&mut self) {
-        let Some(path) = &self.options.interface else { return };
+        let Some(path) = &self.options.output.interface else { return };
         let mut problems = Vec::new();
         let mut refuse = |found: String, valid: &str, help: &str| {
             problems.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
@@ -23,7 +23,7 @@ impl Validation<'_> {
                 "choose another name: cellc_model.h",
             );
         }
-        if self.options.language != Language::C {
+        if self.options.output.language != Language::C {
             let help = "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models in Rust";
             refuse("the common interface is asked for, and the output is not C".to_owned(), "C", help);
         }
@@ -37,7 +37,7 @@ impl Validation<'_> {
                 "make the weights constants of the model, or call the functions of its own header",
             );
         }
-        if self.options.threads == Threads::Two {
+        if self.options.machine.threads == Threads::Two {
             let found = "the common interface cannot give a step the pool of a second thread".to_owned();
             refuse(
                 found,

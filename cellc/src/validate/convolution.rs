@@ -16,7 +16,7 @@ use crate::model::{
     PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource,
     Window, counted, shape_text,
 };
-use crate::options::WeightFormat;
+use crate::request::WeightFormat;
 
 /// Positions of windows from which on lanes are along these.
 const LEAST_POSITIONS: usize = 8;
@@ -628,7 +628,7 @@ impl<'a> Validation<'a> {
         self.computable(node, &to)?;
         let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
-        let floats = self.options.stored(&node.name) == WeightFormat::F32;
+        let floats = self.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
         if let Some(weights) = known.filter(|_| self.open.is_none() && (apart.is_some() || floats)) {
             let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {

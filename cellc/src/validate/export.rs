@@ -103,14 +103,17 @@ impl Validation<'_> {
             }
             _ => return Vec::new(),
         }
-        lines.extend(["END".to_owned(), format!("cellc open.{ending} -o net.{}", self.options.language.extension())]);
+        lines.extend([
+            "END".to_owned(),
+            format!("cellc open.{ending} -o net.{}", self.options.output.language.extension()),
+        ]);
         lines
     }
 
     /// The name of an axis whose size the user gives by that name.
     pub(super) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
         let names = self.parameter_names(self.model.parameters[input]);
-        let given = |name: &str| self.options.dims.iter().any(|(own, size)| own == name && size.is_some());
+        let given = |name: &str| self.options.bindings.dims.iter().any(|(own, size)| own == name && size.is_some());
         let of_axis = |of: &&crate::model::AxisName| of.axis == axis && names.contains(&of.input) && given(&of.name);
         self.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
     }

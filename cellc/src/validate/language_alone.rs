@@ -2,7 +2,7 @@
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin};
-use crate::options::{Threads, WeightsAs};
+use crate::request::{Threads, WeightsAs};
 
 impl Validation<'_> {
     /// Refuses, for a target that is C alone, what the language has no words for.
@@ -10,11 +10,11 @@ impl Validation<'_> {
         if !self.options.c_only() {
             return;
         }
-        let target = self.options.arch.name;
+        let target = self.options.machine.target.name;
         let mut refuse = |found: String, valid: &str, help: &str| {
             self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(help));
         };
-        if self.options.weights_as == WeightsAs::File {
+        if self.options.output.weights_as == WeightsAs::File {
             refuse(
                 format!(
                     "weights in a file of their own: C11, which is all that the target {target} uses, cannot take in a file"
@@ -23,7 +23,7 @@ impl Validation<'_> {
                 "leave out where the weights are, or choose another target",
             );
         }
-        if self.options.threads == Threads::Two {
+        if self.options.machine.threads == Threads::Two {
             refuse(
                 format!("two threads: they need more than C11, which is all that the target {target} uses"),
                 "one thread",

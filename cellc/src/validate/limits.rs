@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Validation, element_count};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ElementType, Node, Tensor, ValidNode, ValidOp};
-use crate::options::Unroll;
+use crate::request::Unroll;
 
 /// The most elements of a constant: 1 GiB of f32.
 pub(super) const MOST_ELEMENTS: usize = 1 << 28;
@@ -157,7 +157,7 @@ impl Validation<'_> {
             }
         }
         let work = multiply_adds(&valid.nodes);
-        if self.options.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
+        if self.options.tuning.unroll == Unroll::Full && work > MOST_UNROLLED as u128 {
             let found = format!("full unrolling of {work} multiply-adds");
             let diagnostic = Diagnostic::error(origin, found).valid(format!("{MOST_UNROLLED} or fewer"));
             self.diagnostics.push(diagnostic.help("leave unrolling to the plan: it unrolls where that pays"));

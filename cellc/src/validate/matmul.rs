@@ -3,7 +3,7 @@
 use super::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
 use super::{Known, Validation, fold};
 use crate::model::{Dense, MatMul, Node, Source, Tensor, ValidOp, WeightSource};
-use crate::options::WeightFormat;
+use crate::request::WeightFormat;
 
 /// How many matrices of a constant are layers of their own at most, as each has code of its own.
 const MOST_MATRICES: usize = 32;
@@ -115,7 +115,7 @@ impl<'a> Validation<'a> {
         }
         self.computable(node, &shape)?;
         // weights of fewer bits, and integer arithmetic, are those of dense layers
-        let as_layers = self.options.stored(&node.name) != WeightFormat::F32;
+        let as_layers = self.options.numerics.precision_in(&node.name).stored() != WeightFormat::F32;
         if let Some(w) = b.matrix() {
             // b is one matrix: the batch is a's, and its rows are all rows
             let rows = batch.iter().product::<usize>() * rows;

@@ -65,7 +65,7 @@ use crate::model::{
     Dim, ElementType, LayerPlace, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode,
     ValidOp, ValidValue, ValueId, shape_text,
 };
-use crate::options::{Options, State};
+use crate::request::{Options, State};
 use axes::SequenceAxes;
 use batch::BatchAxes;
 use interface::names;
@@ -140,7 +140,7 @@ fn validate_and_advise(
 
 /// The errors in a partly read model: sizes may be open, values may have no producer.
 pub(crate) fn problems(model: &Model) -> Diagnostics {
-    let options = Options { state: State::None, ..Options::default() };
+    let options = Options::default().with_state(State::None);
     let mut validation = Validation::new(model, &options, true);
     validation.run();
     let mut diagnostics = validation.diagnostics;
@@ -643,7 +643,7 @@ impl<'a> Validation<'a> {
 
     /// Refuses a shape above the limit for computed values.
     fn computable(&mut self, node: &Node, shape: &[usize]) -> Option<()> {
-        self.computable_up_to(node, shape, self.options.arch.most_elements)
+        self.computable_up_to(node, shape, self.options.machine.target.most_elements)
     }
 
     /// The upper limit for elements of an operation on constants: at least the elements of the

@@ -19,7 +19,7 @@ impl Validation<'_> {
         let all_names: Vec<Vec<String>> =
             self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
-        for (name, shape) in &self.options.shapes {
+        for (name, shape) in &self.options.bindings.shapes {
             match find_name(&all_names, name, "in") {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
@@ -35,7 +35,7 @@ impl Validation<'_> {
                 ),
             }
         }
-        if self.options.batch == Some(0) {
+        if self.options.bindings.batch == Some(0) {
             let found = "a batch size of 0";
             let help = format!("correct {}", self.options.wording.of(Setting::Batch(None)));
             self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid("1 or more").help(help));
@@ -47,7 +47,7 @@ impl Validation<'_> {
         });
         let shapes = (0..given.len()).map(|index| self.parameter_shape(index, given[index], &mut batch_used)).collect();
         // every model whose batch is fixed takes one row or says so by its shapes
-        let asked = self.options.batch.is_some_and(|batch| batch > 1);
+        let asked = self.options.bindings.batch.is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
             let found = "the batch size that was given has no effect: the model leaves the batch of no input open";
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
@@ -127,7 +127,7 @@ impl Validation<'_> {
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);
-            let size = match (said, dim, self.options.batch) {
+            let size = match (said, dim, self.options.bindings.batch) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 // reported for all inputs at once
@@ -184,7 +184,7 @@ impl Validation<'_> {
             self.too_large(node, &value.origin, &shape, MOST_ELEMENTS);
             return None;
         }
-        if let (Some(batch), Some(&size), true) = (self.options.batch, shape.first(), self.uses[index].batch) {
+        if let (Some(batch), Some(&size), true) = (self.options.bindings.batch, shape.first(), self.uses[index].batch) {
             *batch_used = true;
             if size != batch {
                 let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
@@ -193,7 +193,7 @@ impl Validation<'_> {
                 self.error(node, &value.origin, found, format!("a batch size of {size}"), help);
                 return None;
             }
-        } else if self.options.batch.is_some() {
+        } else if self.options.bindings.batch.is_some() {
             let is_open = |(axis, dim): (usize, &Dim)| is_batch(axis) && matches!(dim, Dim::Dynamic { .. });
             *batch_used |= stated.iter().enumerate().any(is_open);
         }
@@ -278,7 +278,7 @@ impl Validation<'_> {
     /// they do.
     pub(super) fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
-            let batch = self.options.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));
+            let batch = self.options.bindings.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));
             let features = self.uses[index].features.filter(|_| axis + 1 == stated.len());
             let said = given.and_then(|given| given[axis]).or(batch).or(features);
             said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)

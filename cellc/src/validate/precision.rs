@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::Validation;
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
-use crate::encoding::{matrices, whole};
 use crate::model::{ValidNode, ValidOp};
-use crate::options::{Arithmetic, Precision, WeightFormat};
+use crate::numerics::{Precisions, matrices};
+use crate::request::{Arithmetic, Precision, WeightFormat};
 
 impl Validation<'_> {
     /// Refuses halves in a model with weights that are given at run time, and weights that a format
@@ -19,7 +19,7 @@ impl Validation<'_> {
             let mut layers: Vec<_> = self.valid.all_nodes().into_iter().filter(|n| n.op.has_precision()).collect();
             layers.dedup_by(|a, b| a.name == b.name);
             for node in layers {
-                let format = self.options.stored(&node.name);
+                let format = self.options.numerics.precision_in(&node.name).stored();
                 if format == WeightFormat::F32 || format.is_of_integers() {
                     continue;
                 }
@@ -33,19 +33,20 @@ impl Validation<'_> {
             }
         }
         let mut refused = BTreeSet::new();
+        let products = Precisions::asked(&self.valid, &self.options.numerics);
         for matrix in matrices(&self.valid) {
-            let format = matrix.format(self.options);
+            let (format, layer) = (matrix.format(&products), &matrix.node.name);
             if format == WeightFormat::F32 {
                 continue;
             }
             let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
             // of all gates the first
-            if let Some(k) = too_large.filter(|_| refused.insert((matrix.of, matrix.name))) {
+            if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
                 let value = matrix.tensor.get_f32(k);
-                let name = self.stored_as(matrix.of).unwrap_or_default();
+                let name = self.stored_as(layer).unwrap_or_default();
                 let found =
-                    format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, matrix.of);
-                let problem = self.at_layer(self.layer_named(matrix.of), found);
+                    format!("element {k} of {} of {:?} is {value:e}: {name} cannot hold it", matrix.name, layer);
+                let problem = self.at_layer(self.layer_named(layer), found);
                 problems.push(match format {
                     WeightFormat::F16 => {
                         problem.valid("-65504 to 65504").help("the other precisions have the range of f32")
@@ -60,7 +61,8 @@ impl Validation<'_> {
 
     /// Says that weights of a quantised model are stored in 8 bits.
     fn exact_in_8_bits(&mut self) {
-        let (layers, [count, scaled]) = whole(&self.valid, self.options);
+        let products = Precisions::new(&self.valid, &self.options.numerics);
+        let [count, scaled] = products.quantised_weights();
         let option = self.options.wording.of(Setting::Key { name: "precision", in_files: "precision" });
         if scaled > 0 {
             let found = format!(
@@ -70,9 +72,9 @@ impl Validation<'_> {
             self.diagnostics.push(Diagnostic::notice(self.somewhere(), found).help(help));
         }
         if count > 0 {
-            let stored = || layers.iter().filter(|whole| whole.weights && !whole.is_scaled());
-            let as_integers = stored().all(|whole| whole.has_own_x());
-            let scaled = stored().any(|whole| !whole.exact);
+            let stored = || products.quantised().filter(|of| of.is_stored_alone());
+            let as_integers = stored().all(|of| of.has_x());
+            let scaled = stored().any(|of| !of.exact);
             let what =
                 if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
             let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
@@ -89,7 +91,8 @@ impl Validation<'_> {
 
     /// The name that messages give to the format of a layer's matrices; `None`: f32.
     fn stored_as(&self, layer: &str) -> Option<String> {
-        match (self.options.arithmetic_in(layer), self.options.stored(layer)) {
+        let precision = self.options.numerics.precision_in(layer);
+        match (precision.arithmetic(), precision.stored()) {
             (_, WeightFormat::F32) => None,
             (Arithmetic::F32, format) => Some(format.name().to_owned()),
             (arithmetic, _) => Some(arithmetic.name().to_owned()),
@@ -142,17 +145,17 @@ impl Validation<'_> {
         let stores = |precision: Precision, node: &ValidNode| {
             node.op.has_precision() && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
         };
-        let asked = self.options.precision.filter(|precision| *precision != Precision::F32);
+        let asked = self.options.numerics.precision.filter(|precision| *precision != Precision::F32);
         if let Some(precision) = asked.filter(|precision| !nodes.iter().any(|node| stores(*precision, node))) {
             let all = wording.of(Setting::Key { name: "precision", in_files: "precision" });
             let found = format!("{all} has no effect: no layer of the model has a matrix for {}", precision.name());
             problems.push(Diagnostic::warning(Origin::Unknown, found));
         }
-        for (i, (layer, precision)) in self.options.precision_of.iter().enumerate() {
+        for (i, (layer, precision)) in self.options.numerics.precision_of.iter().enumerate() {
             let name = quoted(layer);
             let stays_f32 = self.valid.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
             let found = match stays_f32 {
-                _ if self.options.precision_of[..i].iter().any(|(before, _)| before == layer) => {
+                _ if self.options.numerics.precision_of[..i].iter().any(|(before, _)| before == layer) => {
                     format!("{option} names {name} twice")
                 }
                 _ if known.contains(layer) => {

@@ -3,13 +3,13 @@
 use super::Validation;
 use crate::diagnostic::quoted;
 use crate::model::{ResetGate, ValidNode, ValidOp};
-use crate::options::Threads;
+use crate::request::Threads;
 
 impl Validation<'_> {
     /// Refuses, where two threads are asked for, what they would have to meet in at every step or
     /// more than once a step.
     pub(super) fn threads(&mut self) {
-        if self.options.threads == Threads::One {
+        if self.options.machine.threads == Threads::One {
             return;
         }
         let mut problems = Vec::new();

@@ -8,7 +8,7 @@ use super::states::begins_anew;
 use super::{Validation, is_right, validate_and_advise};
 use crate::diagnostic::{Diagnostics, Setting};
 use crate::model::{Dim, Model, Op, ValueId};
-use crate::options::Options;
+use crate::request::Options;
 
 /// Numbers of steps to try, the first for preference.
 const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
@@ -133,11 +133,11 @@ impl Validation<'_> {
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
         let mut options = self.options.clone();
         let names: Vec<Vec<String>> = self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
-        options.shapes.retain(|(name, _)| {
+        options.bindings.shapes.retain(|(name, _)| {
             find_name(&names, name, "in").is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
         });
         let named = shapes.iter().filter_map(|(index, sizes)| Some((names[*index].first()?.clone(), sizes.clone())));
-        options.shapes.extend(named);
+        options.bindings.shapes.extend(named);
         options
     }
 
@@ -182,7 +182,7 @@ impl Validation<'_> {
         let names = self.parameter_names(self.model.parameters[index]);
         let stated = self.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
         let is_open = stated.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
-        is_open && self.options.shapes.iter().all(|(name, _)| !names.contains(name))
+        is_open && self.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
     /// Shapes for inputs whose first axis was taken for steps and counts rows. `time`: by input,
@@ -263,7 +263,7 @@ impl Validation<'_> {
     fn open_input(&self, index: usize) -> Option<OpenInput> {
         let stated = self.model.values[self.value_of(index).0].shape.as_ref()?;
         let names: Vec<Vec<String>> = self.model.parameters.iter().map(|&node| self.parameter_names(node)).collect();
-        let mut given = self.options.shapes.iter();
+        let mut given = self.options.bindings.shapes.iter();
         let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
         let is_open = |axis: usize| matches!(sizes[axis], Dim::Dynamic { .. });
@@ -315,7 +315,7 @@ impl Validation<'_> {
             Some(shapes(Way::Whole(steps), &sizes)).filter(&works)
         });
         let by_batch = inputs.iter().any(|input| input.only_rows)
-            && is_right(self.model, &Options { batch: Some(1), ..self.options.clone() });
+            && is_right(self.model, &self.options.clone().with_batch(Some(1)));
         Found { open, whole, first, by_batch, any_size: another.is_some() }
     }
 

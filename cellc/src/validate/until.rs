@@ -97,7 +97,7 @@ impl<'a> Validation<'a> {
         let is_cut = cut.iter().any(Option::is_some);
         let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
-        let given = stated.or(self.options.max_steps);
+        let given = stated.or(self.options.bindings.max_steps);
         match (given, huge) {
             (Some(most), _) => self.countable(node, most, MOST_COUNTED)?,
             // whether the condition ends it is known after a look at the body
@@ -187,7 +187,7 @@ impl<'a> Validation<'a> {
         let ends = !matches!(body.condition.map(|result| &results[result]), None | Some(Known::Constant(..)));
         match huge {
             Some(trips) if !ends => self.countable(node, trips, MOST_COUNTED)?,
-            Some(_) if self.options.max_steps.is_none() => return self.without_a_count(node),
+            Some(_) if self.options.bindings.max_steps.is_none() => return self.without_a_count(node),
             _ => {}
         }
         for (_, value, result) in &edges {
@@ -320,7 +320,7 @@ impl<'a> Validation<'a> {
 
     /// Warns of a largest count that no loop takes.
     pub(super) fn unneeded_count(&mut self) {
-        if self.options.max_steps.is_some() && !self.needs_max_steps {
+        if self.options.bindings.max_steps.is_some() && !self.needs_max_steps {
             let setting = self.options.wording.of(Setting::MaxSteps);
             let found = format!("{setting} has no effect: no loop of the model needs a largest count");
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));

@@ -106,7 +106,7 @@ impl<'a> Validation<'a> {
     /// The shape that a variable without an initial value is said to have.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
-        let batch = self.options.batch;
+        let batch = self.options.bindings.batch;
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             Dim::Fixed(size) => Some(size),
             Dim::Dynamic { .. } => batch.filter(|&batch| axis == 0 && super::admits(*dim, batch)),

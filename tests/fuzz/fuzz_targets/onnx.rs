@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     };
     drop(problems.to_string());
     for batch in [None, Some(2)] {
-        match validate(&model, &Options { batch, ..Options::default() }) {
+        match validate(&model, &Options::default().with_batch(batch)) {
             Ok((valid, warnings)) => {
                 assert!(!warnings.has_errors());
                 for result in &valid.results {

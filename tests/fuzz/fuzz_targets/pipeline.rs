@@ -28,7 +28,7 @@ const MOST: usize = 60_000;
 
 fuzz_target!(|data: &[u8]| {
     let (xml, bin) = split(data);
-    let options = Options { batch: Some(1), ..Options::default() };
+    let options = Options::default().with_batch(Some(1));
     let Ok((model, _)) = read_bytes("net.xml", xml, Some(("net.bin", bin.clone()))) else { return };
     let Ok((valid, _)) = validate(&model, &options) else { return };
     if work(&valid) > MOST {

@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
     };
     drop(warnings.to_string());
     for batch in [None, Some(2)] {
-        match validate(&model, &Options { batch, ..Options::default() }) {
+        match validate(&model, &Options::default().with_batch(batch)) {
             Ok((valid, warnings)) => {
                 assert!(!warnings.has_errors());
                 drop(warnings.to_string());

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use cellc::Language;
-use cellc::{Options, Precision};
+use cellc::Precision;
 
 use crate::corpus::{self, Case};
 use crate::driver::{run_all, write_files};
@@ -250,7 +250,7 @@ impl Machine {
 /// Cases of the corpus with their weights in a format, as they are compiled for a machine.
 pub fn cases(machine: &Machine, cases: &[(&str, Precision)]) -> Vec<Trial> {
     let trial = |(name, precision): &(&str, Precision)| {
-        let options = Options { precision: Some(*precision), ..(machine.options)() };
+        let options = (machine.options)().with_precision(Some(*precision));
         let (subject, _) = Case::subjects(&corpus::case(name), &options, &format!("_{}", precision.name())).remove(0);
         Trial { subject, rounds: 1 }
     };

@@ -63,30 +63,30 @@ macro_rules! bare {
 /// The options of a target.
 macro_rules! target {
     ($name:ident) => {
-        || Options { arch: &arch::$name, language: Language::C, ..Options::default() }
+        || Options::default().with_target(&arch::$name).with_language(Language::C)
     };
 }
 
 /// C for every machine.
 fn any() -> Options {
-    Options { language: Language::C, ..Options::default() }
+    Options::default().with_language(Language::C)
 }
 
 /// The options of a target, for Rust.
 macro_rules! rust {
     ($name:ident) => {
-        || Options { arch: &arch::$name, ..Options::default() }
+        || Options::default().with_target(&arch::$name)
     };
 }
 
 /// The same, with the weights in files beside it.
 fn files() -> Options {
-    Options { weights_as: WeightsAs::File, ..any() }
+    any().with_weights_as(WeightsAs::File)
 }
 
 /// The body that every machine has, alone.
 fn generic() -> Options {
-    Options { isas: Some(Vec::new()), ..Options::default() }
+    Options::default().with_isas(Some(Vec::new()))
 }
 
 /// What is the same for all Linux.
@@ -242,11 +242,7 @@ pub static BY_HAND: [Machine; 29] = [
         ..CORTEX_M
     },
     // what Rust there is compared with
-    Machine {
-        name: "cortex-m4f-unfused",
-        options: || Options { fma: Fma::Off, ..(CORTEX_M4F.options)() },
-        ..CORTEX_M4F
-    },
+    Machine { name: "cortex-m4f-unfused", options: || (CORTEX_M4F.options)().with_fma(Fma::Off), ..CORTEX_M4F },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     Machine { name: "armhf-vfp-any", ..ARMHF },
     Machine { name: "riscv64-any", options: any, ..RISCV64 },

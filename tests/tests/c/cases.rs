@@ -16,8 +16,8 @@ pub(crate) fn corpus() -> PathBuf {
 pub(crate) fn compiled(case: &str, options: &Options) -> Compilation {
     let corpus_case = corpus::case(case);
     let model = corpus_case.fixed(&corpus_case.runs.last().expect("a case has runs").shapes);
-    let mut options = Options { language: Language::C, ..options.clone() };
-    options.name.get_or_insert_with(|| "net".to_owned());
+    let mut options = options.clone().with_language(Language::C);
+    options.output.name.get_or_insert_with(|| "net".to_owned());
     compile(&model, &options).unwrap_or_else(|problems| panic!("{case}: {problems:?}"))
 }
 

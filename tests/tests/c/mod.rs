@@ -10,7 +10,7 @@ use std::path::Path;
 
 use cellc::internals::arch;
 use cellc::{AppleResetGate, Arch, Builder, Framework, Language};
-use cellc::{Fma, Isa, Options, Precision, Unroll, WeightsAs};
+use cellc::{Fma, Isa, Options, Precision, Tuning, Unroll, WeightsAs};
 use cellc_tests::skipped::{Far, ONE_LINE, compiler_works, has, skip};
 
 use toolchain::{Compiler, GCC, STRICT, compilers, exported, folder, foreign, gcc, object, run, succeed, undefined};
@@ -39,7 +39,7 @@ fn objects_define_what_headers_declare() {
     let of_isas = ["init_isa", "isa_available", "isa_detect", "isa_name", "run_on"];
     let Some(gcc) = gcc().filter(|_| has("nm")) else { return };
     for case in ["gru_cell_min", "gru_cell_params", "stateful_gru", "constant_output", "ti_gru"] {
-        let compilation = cases::compiled(case, &Options { fma: Fma::Off, ..Options::default() });
+        let compilation = cases::compiled(case, &Options::default().with_fma(Fma::Off));
         let folder = folder(&format!("objects-{case}"));
         cases::write(&folder, &compilation, "net");
         let mut expected = vec!["alignment", "init", "reset", "run", "size", "step"];
@@ -67,7 +67,8 @@ fn no_flag_changes_a_bit() {
         ("gru_cell_lbr1", Fma::Auto, Unroll::Auto, 1),
         ("gru_cell_params", Fma::Off, Unroll::Auto, 0),
     ] {
-        let compilation = cases::compiled(case, &Options { fma, unroll, ..Options::default() });
+        let compilation =
+            cases::compiled(case, &Options::default().with_fma(fma).with_tuning(Tuning::default().with_unroll(unroll)));
         let folder = folder(&format!("flags-{case}-{fma:?}"));
         cases::write(&folder, &compilation, "net");
         let calls = driver::calls(&compilation);
@@ -88,7 +89,7 @@ fn no_flag_changes_a_bit() {
 #[cfg(target_arch = "x86_64")]
 fn split_operations_stay_split_because_of_the_pragma() {
     let Some(gcc) = gcc().filter(|_| has("objdump")) else { return };
-    let options = Options { fma: Fma::Off, ..Options::default() };
+    let options = Options::default().with_fma(Fma::Off);
     let compilation = cases::compiled("gru_cell_clip", &options);
     let folder = folder("contraction");
     cases::write(&folder, &compilation, "net");
@@ -203,7 +204,7 @@ fn fast_math_is_refused_with_its_remedy() {
 fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     let Some(gcc) = gcc() else { return };
     let refused = "take --precision f32, bf16, int16 or int8";
-    let options = |precision| Options { precision: Some(precision), ..Options::default() };
+    let options = |precision| Options::default().with_precision(Some(precision));
     let all = [
         (refused, options(Precision::F16)),
         (refused, options(Precision::Int8x16)),
@@ -212,7 +213,7 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
         ("", options(Precision::Bf16)),
         ("", options(Precision::Int16)),
         ("", options(Precision::Int8)),
-        ("--weights-as inline", Options { weights_as: WeightsAs::File, ..Options::default() }),
+        ("--weights-as inline", Options::default().with_weights_as(WeightsAs::File)),
     ];
     for (remedy, options) in all {
         let folder = folder("big-endian");
@@ -242,14 +243,14 @@ fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
         (isas(&["helium"]), true),
     ];
     for (isas, compiles) in all {
-        let options = Options { isas, ..Options::default() };
+        let options = Options::default().with_isas(isas);
         cases::write(&folder, &cases::compiled("gru_cell_min", &options), "net");
         for (machine, is_refused) in
             [("-D__ARM_FEATURE_MVE=3", !compiles), ("-D__ARM_NEON=1", !compiles), ("-DNONE", false)]
         {
             let output = run(&folder, gcc.c, &["-E", "-o", "/dev/null", "-U__SSE2__", "-I.", machine, "net.c"]);
             let text = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.success(), !is_refused, "{:?} {machine}: {text}", options.isas);
+            assert_eq!(output.status.success(), !is_refused, "{:?} {machine}: {text}", options.machine.isas);
             assert_eq!(text.contains("generate it with scalar in --isa"), is_refused, "{text}");
         }
     }
@@ -311,7 +312,7 @@ int main() { net cell; net_init(&cell); return 0; }\n",
 /// assembler or `#embed`.
 #[test]
 fn weights_in_a_file() {
-    let options = Options { weights_as: WeightsAs::File, ..Options::default() };
+    let options = Options::default().with_weights_as(WeightsAs::File);
     let compilation = cases::compiled("gru_cell_clip_lbr1", &options);
     let folder = folder("weights-file");
     let beside = folder.join("src");
@@ -366,7 +367,7 @@ fn files_do_not_meet() {
     let mut unit = String::new();
     let mut main = String::new();
     for case in cases {
-        let options = Options { name: Some(case.to_owned()), ..Options::default() };
+        let options = Options::default().with_name(Some(case.to_owned()));
         let compilation = cases::compiled(case, &options);
         cases::write(&folder, &compilation, case);
         unit += &format!("#include \"{case}.c\"\n");
@@ -395,7 +396,7 @@ fn files_do_not_meet() {
 /// under another name.
 #[test]
 fn a_file_that_includes_itself_is_found() {
-    let options = Options { arch: &arch::X86_64, ..Options::default() };
+    let options = Options::default().with_target(&arch::X86_64);
     let compilation = cases::compiled("gru_cell_params", &options);
     let folder = folder("itself");
     fs::create_dir(folder.join("sources")).expect("a folder");
@@ -460,12 +461,10 @@ fn no_name_becomes_code() {
         let path = folder.join("model.xml");
         fs::write(&path, text).expect("written");
         let (model, _) = cellc::internals::front::formats::read(&path, &Default::default()).expect("any name is read");
-        let options = Options {
-            name: Some("net".to_owned()),
-            language: cellc::Language::C,
-            isas: Some(vec![if i % 2 == 0 { &arch::AVX2 } else { &arch::AVX512 }]),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_name(Some("net".to_owned()))
+            .with_language(cellc::Language::C)
+            .with_isas(Some(vec![if i % 2 == 0 { &arch::AVX2 } else { &arch::AVX512 }]));
         let compilation = cellc::internals::compile::compile(&model, &options).expect("any name is compiled");
         cases::write(&folder, &compilation, "net");
         for compiler in compilers() {
@@ -489,7 +488,7 @@ fn no_file_name_becomes_code() {
     let folder = folder("file-names");
     for stem in ["a b", "a\"b", "a\\b", "gr\u{fc}", "a'b", "a??)b", "a%sb"] {
         for weights_as in [WeightsAs::Inline, WeightsAs::File] {
-            let compilation = cases::compiled("gru_cell_min", &Options { weights_as, ..Options::default() });
+            let compilation = cases::compiled("gru_cell_min", &Options::default().with_weights_as(weights_as));
             cases::write(&folder, &compilation, stem);
             let calls = driver::calls(&compilation);
             fs::copy(folder.join(format!("{stem}.h")), folder.join("net.h")).expect("copied");
@@ -520,7 +519,7 @@ fn any_list_of_instruction_sets() {
     for isas in [vec![], vec![&arch::AVX2], vec![&arch::AVX512]] {
         let folder = folder(&format!("isas-{}", isas.first().map_or("none", |isa| isa.name)));
         let only = isas.is_empty();
-        let compilation = cases::compiled("gru_cell_relu", &Options { isas: Some(isas), ..Options::default() });
+        let compilation = cases::compiled("gru_cell_relu", &Options::default().with_isas(Some(isas)));
         cases::write(&folder, &compilation, "net");
         if only {
             let text = fs::read_to_string(folder.join("net.c")).expect("written");
@@ -601,8 +600,7 @@ int main(void) {{
 /// The C compiler takes a large model's weights in without reading them as text.
 #[test]
 fn the_file_of_weights_is_not_text() {
-    let compilation =
-        cases::compiled("gru_cell_128_f32", &Options { weights_as: WeightsAs::File, ..Options::default() });
+    let compilation = cases::compiled("gru_cell_128_f32", &Options::default().with_weights_as(WeightsAs::File));
     let source = compilation.emit("net").pop().expect("the source");
     let weights = compilation.packed.bytes.len();
     assert!(source.bytes.len() < weights, "{} bytes, and {weights} of weights", source.bytes.len());
@@ -628,7 +626,7 @@ fn weights_go_to_the_section_that_is_named() {
     const ARM: Compiler = Compiler { c: "arm-none-eabi-gcc", cpp: "arm-none-eabi-g++" };
     let named = "-DNET_WEIGHTS_SECTION=\".qspi\"";
     for weights_as in [WeightsAs::Inline, WeightsAs::File] {
-        let compilation = cases::compiled("gru_cell_lbr1", &Options { weights_as, ..Options::default() });
+        let compilation = cases::compiled("gru_cell_lbr1", &Options::default().with_weights_as(weights_as));
         let bytes = compilation.packed.bytes.len();
         let folder = folder(&format!("sections-{weights_as:?}"));
         cases::write(&folder, &compilation, "net");

@@ -4,8 +4,8 @@ use crate::bound::states;
 use crate::cli::Failure;
 use crate::harness::Numbers;
 use crate::model::ValidModel;
-use crate::options::Range;
 use crate::random::Random;
+use crate::request::Range;
 
 use super::recording::{Call, Recording};
 

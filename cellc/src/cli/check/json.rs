@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::arguments::CheckArguments;
-use crate::options::Language;
+use crate::request::Language;
 
 use super::compared::Compared;
 use super::inputs::Source;

@@ -17,8 +17,8 @@ use crate::emit::names::Field;
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
 use crate::harness::{Executable, Numbers, Variables};
 use crate::model::ValidModel;
-use crate::options::{Options, Precision, Range};
 use crate::reference::{Outcome, initial_variables, reference};
+use crate::request::{Precision, Range};
 
 use super::arguments::{CheckArguments, MaxError};
 use super::progress::Progress;
@@ -62,7 +62,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
-    let mut options = Options { name: Some("model".to_owned()), ..arguments.options() };
+    let mut options = arguments.options().with_name(Some("model".to_owned()));
     let mut source = match Recording::open(arguments, &mut model, &mut options)? {
         Some(recording) => Source::Recorded(recording),
         None if !arguments.output.is_empty() => {
@@ -76,7 +76,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let precisions = arguments.model.precisions();
     let mut found: Vec<Checked> = Vec::new();
     for &precision in &precisions {
-        let options = Options { precision, ..options.clone() };
+        let options = options.clone().with_precision(precision);
         progress.stage("compiling");
         let compilation = compile::compile(&model, &options)?;
         // each warning once, before errors about the files of inputs
@@ -176,14 +176,14 @@ fn checked(
     let isa = harness.isa().to_owned();
     let fused = compilation.plan.isas.iter().any(|(of, fused)| of.name == isa && *fused);
     let model = &compilation.model;
-    let products = compilation.options.products();
-    let has_integers = !layers_in_integers(model, &products).is_empty();
+    let of_products = &compilation.precisions;
+    let has_integers = !layers_in_integers(model, of_products).is_empty();
     let drawn = if has_integers || precisions > 1 { INTEGER_STEPS } else { STEPS };
     let steps = source.steps(arguments.steps, drawn)?;
     // for a single precision, the contribution of each layer
-    let mut integers = (has_integers && precisions == 1).then(|| IntegerRuns::new(model, &products));
+    let mut integers = (has_integers && precisions == 1).then(|| IntegerRuns::new(model, of_products));
     progress.count("checking", steps);
-    let profile = &Profile::new(fused, &compilation.options);
+    let profile = &compilation.profile(fused);
     let mut run = Run::new(model, arguments.threshold);
     let mut inputs = Inputs::new(source);
     for step in 0..steps {
@@ -198,7 +198,7 @@ fn checked(
         }
     }
     let recorded_range = matches!(source, Source::Recorded(_)).then_some(run.range);
-    let (costs, precision) = (Costs::of(&compilation), compilation.options.precision.unwrap_or_default());
+    let (costs, precision) = (Costs::of(&compilation), compilation.options.numerics.precision.unwrap_or_default());
     Ok(Checked { precision, isa, fused, steps, tables, costs, compilation, recorded_range })
 }
 

@@ -7,10 +7,10 @@ use crate::bound;
 use crate::cli::arguments::{CheckArguments, MaxError};
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
-use crate::encoding::Loss;
 use crate::header::integers;
 use crate::model::{ElementType, ValidModel};
-use crate::options::{Range, Threads};
+use crate::numerics::Loss;
+use crate::request::{Range, Threads};
 
 use super::inputs::Source;
 use super::table::{Broken, Table};
@@ -35,7 +35,7 @@ pub(super) fn table(arguments: &CheckArguments, source: &Source, checked: &Check
 /// The first line: model, steps, code and inputs.
 fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> String {
     let options = &checked.compilation.options;
-    let code = match (options.language, options.arch) {
+    let code = match (options.output.language, options.machine.target) {
         (language, arch) if arch.name != <&Arch>::default().name => {
             format!("generated {} for {}, run on this machine", language.name(), arch.name)
         }
@@ -67,8 +67,8 @@ pub(super) fn inputs(source: &Source, model: &ValidModel) -> String {
 fn notes(checked: &Checked) -> Vec<String> {
     let compilation = &checked.compilation;
     let model = &compilation.model;
-    let mut lines = integers(model, &compilation.options);
-    lines.extend(Loss::of(model, &compilation.options).iter().map(Loss::to_string));
+    let mut lines = integers(model, &compilation.precisions, &compilation.options.numerics);
+    lines.extend(Loss::of(model, &compilation.precisions).iter().map(Loss::to_string));
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));
     let mut others: Vec<_> = elements.filter(|e| *e != ElementType::F32).map(ElementType::name).collect();
@@ -77,7 +77,7 @@ fn notes(checked: &Checked) -> Vec<String> {
     if !others.is_empty() {
         lines.push(format!("tensors of type {} are computed in f32", others.join(", ")));
     }
-    if compilation.options.threads == Threads::Two {
+    if compilation.options.machine.threads == Threads::Two {
         let products = compilation.plan.products.iter().filter_map(|product| product.halves.as_ref());
         let halves: Vec<_> = products.map(|[here, there]| format!("{here} and {there}")).collect();
         let halves = if halves.is_empty() { "no cell is divided".to_owned() } else { halves.join("; ") };
@@ -267,8 +267,8 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
         text += &columns(&[vec![head], all.iter().map(row).collect()].concat());
     }
     let options = &first.compilation.options;
-    let (target, language) = (options.arch.name, options.language.name());
-    let parts = match (first.costs.with_code, options.arch.c_compiler.is_empty()) {
+    let (target, language) = (options.machine.target.name, options.output.language.name());
+    let parts = match (first.costs.with_code, options.machine.target.c_compiler.is_empty()) {
         (true, true) => "weights, constants and code (an estimate)",
         (true, false) => "weights, constants and code (an estimate; cellc inspect measures it)",
         (false, _) => "weights and constants",

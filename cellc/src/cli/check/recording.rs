@@ -9,7 +9,7 @@ use crate::compile::Compilation;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::harness::Numbers;
 use crate::model::{Model, ResultValue, Tensor, ValidModel};
-use crate::options::Options;
+use crate::request::Options;
 
 /// The files of all calls.
 pub(super) struct Recording {

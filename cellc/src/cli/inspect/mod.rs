@@ -10,8 +10,8 @@ use std::path::Path;
 use crate::arch;
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell};
-use crate::options::{Language, Options};
 use crate::report::{Done, Folded, Layer, Measured, Report};
+use crate::request::Language;
 
 use super::arguments::InspectArguments;
 use super::compile::Destination;
@@ -37,8 +37,8 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let stem = arguments.model.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut options = Options { name: Some(stem), ..arguments.options() };
-    options.language = Language::of_target(options.arch);
+    let mut options = arguments.options().with_name(Some(stem));
+    options.output.language = Language::of_target(options.machine.target);
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;
@@ -47,7 +47,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let own = if plan.arch.c_compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
-        let (target, isas) = (compilation.options.arch.name, isas.join(", "));
+        let (target, isas) = (compilation.options.machine.target.name, isas.join(", "));
         Failure::Usage(format!("--isa: a file for --target {target} has no code for {asked}; it has: {isas}"))
     })?;
     let clock = arguments.clock.map(|hertz| clock(hertz, &compilation, isa)).transpose()?;
@@ -87,7 +87,7 @@ fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
 
 /// A clock that was given, and how many instructions begin in a cycle.
 fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
-    let arch = compilation.options.arch;
+    let arch = compilation.options.machine.target;
     if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
         return Ok((hertz, arch.begin));
     }

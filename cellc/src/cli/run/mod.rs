@@ -14,7 +14,7 @@ use crate::emit::names::{Field, Interface};
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::{SEES_ONE_CALL, STARTS_ANEW, validate};
 
 use super::arguments::RunArguments;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
-    let named = |options| Options { name: Some("model".to_owned()), ..options };
+    let named = |options: Options| options.with_name(Some("model".to_owned()));
     let (options, keeping) = (named(arguments.options()), named(arguments.keeping_states()));
 
     progress.stage("reading the inputs");

@@ -11,7 +11,7 @@ use crate::compile::{self, Compilation};
 use crate::emit::names::Field;
 use crate::harness::{Executable, Harness, Numbers, Variables};
 use crate::model::{Model, StatePair, Tensor, ValidModel};
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// Calls that go on from each other.

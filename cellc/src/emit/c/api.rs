@@ -11,7 +11,7 @@ use crate::emit::surface::OwnWords;
 use crate::emit::tensors;
 use crate::emit::text::{List, Word, filled, listed, part, when};
 use crate::kernel::Element;
-use crate::options::Language;
+use crate::request::Language;
 
 const HEADER: &str = include_str!("text/header.h");
 const SOURCE: &str = include_str!("text/source.c");

@@ -13,7 +13,7 @@ const NUMBER: &str = "1";
 
 /// The name of that file, if the interface is asked for.
 fn common_file<'a>(file: &'a CFile<'_>) -> Option<&'a str> {
-    file.options.interface.as_deref().and_then(|path| path.file_name()?.to_str())
+    file.options.output.interface.as_deref().and_then(|path| path.file_name()?.to_str())
 }
 
 /// What its texts list.

@@ -19,7 +19,7 @@ use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::kernel::{Body, BodyRef, BufferId, Element, Kernel, Role};
-use crate::options::Language;
+use crate::request::Language;
 
 /// What else the text of a body takes for granted.
 const TAKEN: &[&str] =
@@ -71,7 +71,7 @@ impl<'f> Texts<'f> {
         let mut dialect = dialect(file, &spelled, used);
         dialect.shares = shares;
         dialect.outlines &= !dialect.shares;
-        dialect.rows |= dialect.shares && !file.options.arch.c_rows.is_empty();
+        dialect.rows |= dialect.shares && !file.options.machine.target.c_rows.is_empty();
         // bodies that round products then have the same text
         let body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),
@@ -162,7 +162,7 @@ fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTr
     let is_fused = |(other, fused): &(&'static Isa, bool)| *other == isa && *fused;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
-    dialect.rows = !file.options.arch.c_rows.is_empty() && isa == file.options.arch.baseline;
+    dialect.rows = !file.options.machine.target.c_rows.is_empty() && isa == file.options.machine.target.baseline;
     dialect
 }
 

@@ -128,12 +128,12 @@ impl CFile<'_> {
 
     /// Whether it is written with what gcc and clang add to the language.
     pub(super) fn extensions(&self) -> bool {
-        self.options.arch.c_extensions
+        self.options.machine.target.c_extensions
     }
 
     /// Whether the target computes floats in software.
     pub(super) fn in_software(&self) -> bool {
-        self.options.arch.baseline.in_software
+        self.options.machine.target.baseline.in_software
     }
 
     /// A statement: copies the floats of a field.
@@ -169,7 +169,7 @@ impl CFile<'_> {
 
     /// What stands before all code: what a compiler must be and do, headers, attributes.
     fn preamble(&self, code: &str, shares: bool) -> String {
-        let (arch, file) = (self.options.arch, format!("{}.c", self.stem));
+        let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
         let (baseline_refused, baseline_help) = arch.c_baseline_refused;
         let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());

@@ -234,8 +234,8 @@ impl VectorFunction {
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
         let lists = [
             when("extensions", extensions),
-            when("slow copies", extensions && file.options.arch.has_slow_copies()),
-            when("fast copies", extensions && !file.options.arch.has_slow_copies()),
+            when("slow copies", extensions && file.options.machine.target.has_slow_copies()),
+            when("fast copies", extensions && !file.options.machine.target.has_slow_copies()),
             when("no extensions", !extensions),
             when("sharing", sharing.is_some()),
             ("fusing", fusing.collect()),

@@ -7,7 +7,7 @@ use crate::emit::text::{listed, part};
 use crate::emit::traversal::decimal;
 use crate::emit::weights::{Tail, assembler_string, hexadecimal, weights_file};
 use crate::kernel::Element;
-use crate::options::Language;
+use crate::request::Language;
 
 /// Declares `<prefix>_weight_data`, if the file has constants.
 pub(super) fn declare(out: &mut String, file: &CFile<'_>) {

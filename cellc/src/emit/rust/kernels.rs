@@ -19,7 +19,7 @@ use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
 use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
-use crate::options::Language;
+use crate::request::Language;
 
 /// What else is declared where kernels' names stand.
 const MODULE: [&str; 9] = ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
@@ -183,7 +183,7 @@ impl RustFile<'_> {
         let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
             None if !others.is_empty() => none_of(&others),
-            Some(condition) if condition.rust == self.options.arch.rust_held() => String::new(),
+            Some(condition) if condition.rust == self.options.machine.target.rust_held() => String::new(),
             _ => cfg(isa),
         };
         let head = format!("{cfg} mod {}", isa.name);

@@ -23,7 +23,7 @@ use std::ops::Deref;
 use super::Contents;
 use crate::arch::{Isa, MOST_SCALAR_WEIGHTS};
 use crate::kernel::Element;
-use crate::options::WeightsAs;
+use crate::request::WeightsAs;
 use types::cfg;
 pub(super) use vectors::Form;
 
@@ -50,19 +50,19 @@ impl RustFile<'_> {
     /// The file's items, not formatted, with [`WEIGHTS`] where the bytes of the weights belong.
     pub(super) fn text(&self) -> String {
         let mut out = self.surface();
-        if self.options.runtime {
+        if self.options.output.runtime {
             out.push_str(&self.item("runtime"));
         }
         let packing = (!self.is_baked()).then(|| self.pack_module());
         let all: Vec<_> = packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
         let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
-        out.push_str(&kernels::modules(&all, self.options.arch, self.form, self.program.alignment, outside));
+        out.push_str(&kernels::modules(&all, self.options.machine.target, self.form, self.program.alignment, outside));
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
         }
         // what holds wherever the file is compiled is no condition
-        let held = self.options.arch.rust_held();
+        let held = self.options.machine.target.rust_held();
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
@@ -76,7 +76,8 @@ impl RustFile<'_> {
     /// vector.
     fn has_decimal_weights(&self) -> bool {
         let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
-        let are_few = self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS && self.options.weights_as != WeightsAs::File;
+        let are_few =
+            self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS && self.options.output.weights_as != WeightsAs::File;
         self.is_of_numbers() && self.is_baked() && self.starts_at_zero() && are_floats && are_few
     }
 
@@ -88,7 +89,7 @@ impl RustFile<'_> {
                 let conditions: Vec<_> = instead.iter().map(|condition| condition.rust).collect();
                 types::none_of(&conditions)
             }
-            Some(condition) if condition.rust == self.options.arch.rust_held() => String::new(),
+            Some(condition) if condition.rust == self.options.machine.target.rust_held() => String::new(),
             _ => cfg(isa),
         }
     }

@@ -11,7 +11,7 @@ use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
-use crate::options::Language;
+use crate::request::Language;
 
 impl RustFile<'_> {
     /// An item.
@@ -38,14 +38,14 @@ impl RustFile<'_> {
                         .collect::<String>()
             }
             "packed" => self.item(name),
-            "pool" => pool::items(self.options.arch.apart),
+            "pool" => pool::items(self.options.machine.target.apart),
             _ => self.item(name),
         }
     }
 
     /// Where the file is not for the machine.
     fn refused(&self) -> String {
-        let (arch, (condition, help)) = (self.options.arch, self.options.arch.rust_refused);
+        let (arch, (condition, help)) = (self.options.machine.target, self.options.machine.target.rust_refused);
         match condition {
             "" => String::new(),
             _ => format!("#[cfg({condition})]\ncompile_error!(\"this file is made for {}: {help}\");\n", arch.name),
@@ -67,7 +67,7 @@ impl RustFile<'_> {
         let mut words = vec![
             ("#[unused_new]", UNUSED_NEW.to_owned()),
             ("#[unused]", UNUSED.to_owned()),
-            ("#[aligned]", self.options.arch.rust_struct.to_owned()),
+            ("#[aligned]", self.options.machine.target.rust_struct.to_owned()),
             ("DOC!();", self.doc.iter().map(|line| format!("/// {line}\n")).collect()),
             ("CONST_FN", const_fn.to_owned()),
             ("PUB", if self.interface.takes_state { "pub" } else { "" }.to_owned()),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// An LSTM of one unit, all of whose 16 weights are 0.5.

@@ -7,7 +7,7 @@ use crate::front::keys::{Family, Key, Macro, Spanned, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::Declared;
 use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
-use crate::options::Options;
+use crate::request::Options;
 
 impl Declaration {
     /// Keys that are missing, and those that go with others that are not there.
@@ -111,7 +111,7 @@ impl Declaration {
         });
         match (open, self.keys.value(Key::Batch)) {
             // by names, and what those leave open is judged as that of any model
-            (Some(_), None) if !self.options.dims.is_empty() => Ok(self.options.clone()),
+            (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
             (Some(node), None) => Err(Diagnostics(vec![
                 Diagnostic::error(
                     file.as_ref().map_or(NAME, |said| said.origin.clone()),
@@ -123,7 +123,7 @@ impl Declaration {
                 )
                 .valid("batch = 1, or as many rows as are computed at once"),
             ])),
-            (Some(_), Some(batch)) => Ok(Options { batch: Some(batch), ..self.options.clone() }),
+            (Some(_), Some(batch)) => Ok(self.options.clone().with_batch(Some(batch))),
             (None, _) => Ok(self.options.clone()),
         }
     }

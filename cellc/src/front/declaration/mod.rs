@@ -12,7 +12,7 @@ use syn::ext::IdentExt;
 use super::keys::{Key, Keys, Macro, Spanned, Value};
 use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::options::{Options, WeightsAs};
+use crate::request::{Options, WeightsAs};
 use checks::is_tensor_file;
 #[cfg(feature = "read-safetensors")]
 pub(crate) use checks::{MOST_BAKED, too_large};
@@ -75,7 +75,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         name: form.name,
         keys: Keys::default(),
         readable: true,
-        options: Options { name, weights_as: WeightsAs::Inline, runtime: true, ..Options::default() },
+        options: Options::default().with_name(name).with_weights_as(WeightsAs::Inline).with_runtime(true),
     };
     // also keys whose value was wrong: they are not missing then, and may not come twice
     let mut seen: Vec<Key> = Vec::new();

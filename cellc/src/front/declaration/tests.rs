@@ -5,7 +5,7 @@ use crate::arch;
 use crate::diagnostic::Wording;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
-use crate::options::{Accuracy, Fma, Precision, Threads, Unroll};
+use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
     let parsed = parse(called, text.parse().expect("tokens"));
@@ -31,11 +31,14 @@ fn every_key_is_read() {
     assert_eq!(cell.keys.value(Key::Clip), Some(3.0));
     assert_eq!(cell.keys.value(Key::Activations), Some(vec![Activation::Relu, Activation::Tanh]));
     let options = &declaration.options;
-    assert_eq!((options.unroll, options.fma, options.keep_denormals), (Unroll::None, Fma::Off, true));
-    assert_eq!((options.accuracy, options.precision), (Accuracy::Fast, Some(Precision::Int8)));
-    assert_eq!(options.precision_of, [("a".to_owned(), Precision::F16)]);
-    assert_eq!((options.threads, &options.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
-    assert_eq!(options.name.as_deref(), Some("A"));
+    assert_eq!(
+        (options.tuning.unroll, options.numerics.fma, options.numerics.keep_denormals),
+        (Unroll::None, Fma::Off, true)
+    );
+    assert_eq!((options.numerics.accuracy, options.numerics.precision), (Accuracy::Fast, Some(Precision::Int8)));
+    assert_eq!(options.numerics.precision_of, [("a".to_owned(), Precision::F16)]);
+    assert_eq!((options.machine.threads, &options.machine.isas), (Threads::Two, &Some(vec![&arch::AVX2])));
+    assert_eq!(options.output.name.as_deref(), Some("A"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::front::keys::{CLIP, Key, Macro, Takes, Value, is_clip};
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, Direction};
-use crate::options::{Options, Precision, Threads};
+use crate::request::{Bindings, Precision, Threads};
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -62,9 +62,9 @@ impl Reader<'_> {
             Takes::PrecisionOf => {
                 self.texts(value, Precision::of_layer, "the precision of a layer").map(Value::PrecisionOf)
             }
-            Takes::Dims => self.texts(value, Options::dim_of, "the size of a dimension").map(Value::Dims),
+            Takes::Dims => self.texts(value, Bindings::dim_of, "the size of a dimension").map(Value::Dims),
             Takes::Constants => {
-                self.texts(value, Options::constant_of, "the number that an input is").map(Value::Constants)
+                self.texts(value, Bindings::constant_of, "the number that an input is").map(Value::Constants)
             }
             Takes::Threads => self.threads(value),
         }

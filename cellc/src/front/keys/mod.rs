@@ -11,7 +11,7 @@ pub(crate) use values::{Family, FromValue, Takes, Value};
 use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting, Wording};
 use crate::model::{Direction, LstmGateOrder};
-use crate::options::{Accuracy, Fma, Options, Precision, Unroll};
+use crate::request::{Accuracy, Fma, Options, Precision, Unroll};
 
 use super::apple::AppleResetGate;
 
@@ -307,14 +307,14 @@ keys! {
         takes: Takes::Dims,
         valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = [\"batch=1\"]",
         of: Some(|called| !called.is_apple()),
-        sets: Some(|options, value| set(&mut options.dims, value)),
+        sets: Some(|options, value| set(&mut options.bindings.dims, value)),
     }
     Const {
         name: "const",
         takes: Takes::Constants,
         valid: |_| "a list of names of inputs, and the number that every element is: const = [\"sr=16000\"]",
         of: Some(|called| !called.is_apple()),
-        sets: Some(|options, value| set(&mut options.constants, value)),
+        sets: Some(|options, value| set(&mut options.bindings.constants, value)),
     }
     Weights {
         name: "weights",
@@ -363,7 +363,7 @@ keys! {
         name: "isa",
         takes: Takes::Isas,
         valid: |_| "a list of instruction sets in addition to the generic one: isa = [avx2, avx512]",
-        sets: Some(|options, value| options.isas = FromValue::of(value)),
+        sets: Some(|options, value| options.machine.isas = FromValue::of(value)),
     }
     Target {
         name: "target",
@@ -375,7 +375,7 @@ keys! {
             });
             &MACHINES
         },
-        sets: Some(|options, value| set(&mut options.arch, value)),
+        sets: Some(|options, value| set(&mut options.machine.target, value)),
     }
     Unroll {
         name: "unroll",
@@ -384,37 +384,37 @@ keys! {
             words.map(|(word, unroll)| (word, unroll.into())).into()
         }),
         valid: |_| "auto, full or none: unroll = auto",
-        sets: Some(|options, value| set(&mut options.unroll, value)),
+        sets: Some(|options, value| set(&mut options.tuning.unroll, value)),
     }
     Fma {
         name: "fma",
         takes: Takes::Word(|| [("auto", Fma::Auto.into()), ("off", Fma::Off.into())].into()),
         valid: |_| "auto or off: fma = auto",
-        sets: Some(|options, value| set(&mut options.fma, value)),
+        sets: Some(|options, value| set(&mut options.numerics.fma, value)),
     }
     Accuracy {
         name: "accuracy",
         takes: Takes::Word(|| Accuracy::ALL.map(|accuracy| (accuracy.name(), accuracy.into())).into()),
         valid: |_| "exact, fast or audio: accuracy = fast",
-        sets: Some(|options, value| set(&mut options.accuracy, value)),
+        sets: Some(|options, value| set(&mut options.numerics.accuracy, value)),
     }
     KeepDenormals {
         name: "keep_denormals",
         takes: Takes::Switch,
         valid: |_| "true or false: keep_denormals = true",
-        sets: Some(|options, value| set(&mut options.keep_denormals, value)),
+        sets: Some(|options, value| set(&mut options.numerics.keep_denormals, value)),
     }
     Precision {
         name: "precision",
         takes: Takes::Word(|| Precision::ALL.map(|precision| (precision.name(), precision.into())).into()),
         valid: |_| "f32, f16, bf16, int16, int8x16 or int8: precision = int8",
-        sets: Some(|options, value| options.precision = FromValue::of(value)),
+        sets: Some(|options, value| options.numerics.precision = FromValue::of(value)),
     }
     PrecisionOf {
         name: "precision_of",
         takes: Takes::PrecisionOf,
         valid: |_| "a list of layers and their precisions: precision_of = [\"head=f32\", \"gru=int16\"]",
-        sets: Some(|options, value| set(&mut options.precision_of, value)),
+        sets: Some(|options, value| set(&mut options.numerics.precision_of, value)),
     }
     Threads {
         name: "threads",
@@ -422,7 +422,7 @@ keys! {
         valid: |_| "1 or 2: threads = 2",
         of: Some(|called| !called.is_sequence()),
         elsewhere: Some("threads share a cell of one step: gru_cell!, rnn_cell!, lstm_cell!"),
-        sets: Some(|options, value| set(&mut options.threads, value)),
+        sets: Some(|options, value| set(&mut options.machine.threads, value)),
     }
 }
 

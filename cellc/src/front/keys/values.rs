@@ -10,7 +10,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
 use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
-use crate::options::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
+use crate::request::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
 
 /// Which cell, its variants apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

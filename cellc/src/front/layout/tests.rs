@@ -11,8 +11,8 @@ use crate::front::layer::Declared;
 use crate::front::safetensors::{self, TensorFile};
 use crate::front::weights::{Baked, CellWeights};
 use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tensor};
-use crate::options::Options;
 use crate::reference::reference;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// The rows of the batch, the steps, the inputs and the states of every file.

@@ -14,7 +14,7 @@ use crate::front::not_finite;
 use crate::model::{
     AxisName, BroadcastMode, Dim, ElementType, LedgerEntry, NoAxes, Op, Spelling, Tensor, Value, ValueId,
 };
-use crate::options::NamedSize;
+use crate::request::NamedSize;
 
 /// What ONNX calls attributes.
 static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };

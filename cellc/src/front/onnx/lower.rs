@@ -15,7 +15,7 @@ use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, Wrong, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{AxisName, Dim, ElementType, Model, Op, ValueId, counted};
-use crate::options::NamedSize;
+use crate::request::NamedSize;
 
 /// A tensor with a name, all of whose elements are written or only some.
 enum Initializer<'g> {

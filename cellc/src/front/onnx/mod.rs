@@ -34,7 +34,7 @@ use super::input_file;
 use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
-use crate::options::NamedSize;
+use crate::request::NamedSize;
 #[cfg(feature = "internals")]
 pub use dated::{DATED, Dated, Part};
 use graph::GraphReader;

@@ -8,7 +8,7 @@ use super::read_from;
 use super::supported::{LATEST, OLDEST, find};
 use crate::diagnostic::Diagnostics;
 use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor, ValidOp};
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// An integer in groups of 7 bits, the lowest first.
@@ -555,7 +555,7 @@ fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
 /// How often the loop of a file is computed at most, and what is warned of; or what is wrong.
 fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
-    let options = Options { max_steps, ..Options::default() };
+    let options = Options::default().with_max_steps(max_steps);
     let (valid, warnings) = validate(&model, &options).map_err(|problems| problems.to_string())?;
     let trips =
         valid.nodes.iter().find_map(|node| if let ValidOp::Loop(body) = &node.op { Some(body.trips) } else { None });
@@ -840,7 +840,7 @@ fn a_written_size_of_0_is_no_open_size() {
     let (model, _) = read(&file(&graph, 17), None).expect("it can be read");
     let said = validate(&model, &Options::default()).expect_err("x has no elements").to_string();
     assert!(said.contains("the input has the shape [0]: a size of 0"), "{said}");
-    let given = Options { shapes: vec![("x".to_owned(), vec![Some(3)])], ..Options::default() };
+    let given = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(3)])]);
     let (valid, _) = validate(&model, &given).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [3]);
 }

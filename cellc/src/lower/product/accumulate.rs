@@ -3,8 +3,8 @@
 use super::{PanelWeights, Rows, SumVector, Vectors, Words, added, first_row, suffix};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles, Var};
 use crate::lower::builder::{load, op};
-use crate::options::WeightFormat;
 use crate::plan::{Panels, Phase, Values};
+use crate::request::WeightFormat;
 
 /// The accumulators of some neighbouring columns of a sum.
 #[derive(Clone)]

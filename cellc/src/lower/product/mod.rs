@@ -8,8 +8,9 @@ use super::builder::{KernelBuilder, copy, load, op};
 use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{BufferId, Expr, LaneOp, Place, Stmt, Tiles, Var, Walk};
-use crate::options::{Multiples, WeightFormat};
+use crate::numerics::Multiples;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values};
+use crate::request::WeightFormat;
 
 /// Rows of a product being computed: one, or several that share each weight that is read.
 pub(super) struct Rows<'b, 'a, 'm> {

@@ -6,7 +6,7 @@ use super::restarts::{WeightContents, lost, repeated_cells};
 use super::{Order, Recurrences};
 use crate::diagnostic::{Diagnostic, Setting, quoted};
 use crate::model::{Node, Source, ValidLoop, ValidModel, ValidOp, counted};
-use crate::options::State;
+use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
 
@@ -26,7 +26,7 @@ impl Validation<'_> {
     ) {
         // what runs in reverse, or has lengths of its own, is given whole sequences
         let is_whole = recurrences.all.iter().any(|recurrence| recurrence.order != Order::Forward);
-        if self.options.state == State::None || self.model.sizes_of_call || is_whole {
+        if self.options.bindings.state == State::None || self.model.sizes_of_call || is_whole {
             return;
         }
         let mut found = Anew::new();

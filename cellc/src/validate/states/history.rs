@@ -4,7 +4,7 @@
 use super::Recurrences;
 use crate::diagnostic::{Diagnostic, listed, quoted};
 use crate::model::{Node, Source, StatePair, ValidModel};
-use crate::options::State;
+use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::history::{Before, Front};
 use crate::validate::interface::name;
@@ -38,7 +38,7 @@ impl Validation<'_> {
     /// go on.
     pub(super) fn lost_history(&mut self, model: &ValidModel, recurrences: &Recurrences, states: &[StatePair]) {
         let kept = kept_states(model, states);
-        if self.options.state == State::None || kept.is_empty() {
+        if self.options.bindings.state == State::None || kept.is_empty() {
             return;
         }
         let mut steps: Vec<usize> = recurrences.all.iter().map(|recurrence| recurrence.steps).collect();

@@ -21,7 +21,7 @@ use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
 use crate::model::{
     Direction, Lengths, Node, Op, ResultValue, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
 };
-use crate::options::State;
+use crate::request::State;
 use through::Reach;
 
 /// True if a warning says that something begins anew at every call.
@@ -427,7 +427,7 @@ impl<'a> Validation<'a> {
         let needed = sweep::needed(&self.valid);
         let model = std::mem::take(&mut self.valid);
         let recurrences = Recurrences::new(&model, &needed);
-        let states = match &self.options.state {
+        let states = match &self.options.bindings.state {
             State::None => Vec::new(),
             State::Auto => self.automatic_states(&model, &recurrences, &needed),
             State::Pairs(pairs) => self.given_states(&model, &recurrences, pairs),
@@ -435,7 +435,7 @@ impl<'a> Validation<'a> {
         let restarts = self.restarts(&model, &recurrences, &needed);
         self.lost_history(&model, &recurrences, &states);
         self.masks_that_begin_open(&model, &recurrences, &states);
-        if recurrences.flow.gave_up() && self.options.state != State::None {
+        if recurrences.flow.gave_up() && self.options.bindings.state != State::None {
             let found = "the model moves so many elements that its states were not searched for";
             let warning = Diagnostic::warning(Origin::Unknown, found);
             let help = format!("name the inputs and outputs that are states, {}", self.any_state());

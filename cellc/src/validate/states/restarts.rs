@@ -8,7 +8,7 @@ use crate::model::{
     Activation, Dense, Dim, Direction, ElementType, Node, Op, Parameter, PointwiseFunction, Restart, Source, ValidCell,
     ValidModel, ValidNode, ValidOp, WeightSource,
 };
-use crate::options::State;
+use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
 
@@ -438,14 +438,15 @@ impl Validation<'_> {
         let no_state = self.options.wording.of(Setting::NoState);
         ways.push(format!("if every call should start from the initial state, pass {no_state}"));
         self.warn(node, found, ways.join("; or "));
-        if let Some(warning) = self.restart_warnings.0.last_mut().filter(|_| self.options.state != State::None) {
+        if let Some(warning) = self.restart_warnings.0.last_mut().filter(|_| self.options.bindings.state != State::None)
+        {
             warning.lines = lines;
         }
     }
 
     /// Unless no state is wanted.
     fn warn(&mut self, node: &Node, found: String, help: String) {
-        if self.options.state != State::None {
+        if self.options.bindings.state != State::None {
             let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
             self.restart_warnings.push(warning.help(help));
         }

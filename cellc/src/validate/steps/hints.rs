@@ -6,7 +6,7 @@ use super::super::uses::Uses;
 use super::Validation;
 use crate::diagnostic::{Setting, quoted};
 use crate::model::{Model, Op, Padding};
-use crate::options::State;
+use crate::request::State;
 
 /// The most operations that are padded in a trial.
 const MOST_PADDED: usize = 32;
@@ -37,7 +37,7 @@ pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
     };
     let whole = long.shape_settings(&shapes);
     let kept = kept_states(&long.valid, &long.valid.states);
-    if kept.is_empty() || long.options.state == State::None {
+    if kept.is_empty() || long.options.bindings.state == State::None {
         return format!("give the number of steps of every call, {whole}{shorter}");
     }
     let go_on = states_go_on(&kept);

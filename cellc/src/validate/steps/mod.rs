@@ -24,7 +24,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
 use crate::model::{
     Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
 };
-use crate::options::State;
+use crate::request::State;
 
 /// How a tensor depends on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(super) fn validate<'a>(
     let one = with(Some(1));
     let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
-        let by_shape = one.options.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let by_shape = one.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
         // what one step is too short for may be what looks ahead
@@ -107,7 +107,7 @@ pub(super) fn validate<'a>(
             // what started anew at every call goes on now
             one.restarts.clear();
             one.steps = Some(found);
-            if matches!(long.options.state, State::None) {
+            if matches!(long.options.bindings.state, State::None) {
                 diagnostics.push(state_goes_on(&long));
             }
             Ok((one, diagnostics))

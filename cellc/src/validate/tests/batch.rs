@@ -113,7 +113,7 @@ fn the_first_axis_that_a_converter_named_is_a_batch() {
 #[test]
 fn a_batch_is_never_called_steps() {
     let named: &[(&str, usize, &str)] = &[("x", 0, "batch"), ("x", 1, "seq"), ("h", 1, "batch")];
-    let open = || Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let open = || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     let cases = vec![
         ("no names", recurrent(false, [-1, -1], &[]), Options::default()),
         ("names", recurrent(false, [-1, -1], named), Options::default()),

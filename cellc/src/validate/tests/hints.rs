@@ -34,7 +34,7 @@ fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
     let refusal = validate(&graph.0, options).expect_err("sizes are open").to_string();
     let lines = printed(&refusal);
     for shapes in &lines {
-        let with = Options { shapes: shapes.clone(), ..Options::default() };
+        let with = Options::default().with_shapes(shapes.clone());
         assert!(validate(&graph.0, &with).is_ok(), "{shapes:?} does not work: {refusal}");
     }
     for rows in [1, 2].into_iter().filter(|rows| refusal.contains(&format!("--batch {rows},"))) {
@@ -59,8 +59,7 @@ fn every_shape_that_a_hint_prints_works() {
         let one = zeros(graph, x);
         graph.op(Op::Concat { axis: 1 }, &[one, one])
     };
-    let open =
-        |sizes: &[Option<usize>]| Options { shapes: vec![("x".to_owned(), sizes.to_vec())], ..Options::default() };
+    let open = |sizes: &[Option<usize>]| Options::default().with_shapes(vec![("x".to_owned(), sizes.to_vec())]);
     let cases = [
         ("a sequence", started(GRU, FORWARD, -1, zeros), Options::default(), 2),
         ("both directions", started(GRU, Direction::Bidirectional, -1, both), Options::default(), 1),
@@ -91,7 +90,7 @@ fn one_batch_size_settles_several_inputs() {
 
 #[test]
 fn an_axis_of_rows_is_named() {
-    let given = Options { shapes: vec![("x".to_owned(), vec![None, Some(16), Some(H)])], ..Options::default() };
+    let given = Options::default().with_shapes(vec![("x".to_owned(), vec![None, Some(16), Some(H)])]);
     let (help, _) = tried_help(&started(GRU, FORWARD, -1, zeros), &given);
     assert!(help.contains("axis 0 of the input \"x\" counts the rows of the batch of \"grusequence\""), "{help}");
     assert!(help.contains(&format!("leave axis 1 open and fix the batch, --shape 'x=1,?,{H}'")), "{help}");
@@ -146,7 +145,7 @@ fn steps_behind_channels_may_stay_open() {
 fn layers_without_names_are_told_apart() {
     let mut graph = started(GRU, FORWARD, 4, zeros);
     graph.0.nodes.iter_mut().for_each(|node| node.name.clear());
-    let options = Options { threads: crate::options::Threads::Two, ..shapes(&[("in0", &[1, 4, H])]) };
+    let options = shapes(&[("in0", &[1, 4, H])]).with_threads(crate::request::Threads::Two);
     let refusal = validate(&graph.0, &options).expect_err("a sequence").to_string();
     assert!(refusal.contains("cannot share the GRUSequence without a name, a sequence"), "{refusal}");
     assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
@@ -223,7 +222,7 @@ fn an_export_opens_the_axis_of_steps() {
                 _ => None,
             };
             let shape = shape.into_iter().enumerate().map(size).collect();
-            let options = Options { shapes: vec![("x".to_owned(), shape)], ..Options::default() };
+            let options = Options::default().with_shapes(vec![("x".to_owned(), shape)]);
             let said = validate(&graph.0, &options).expect_err("a fixed size").to_string();
             assert!(said.contains(&format!("{{{time}: torch.export.Dim(\"steps\")}}")), "{said}");
             let counts = if open == 2 { "features" } else { "the rows of a batch" };
@@ -244,10 +243,8 @@ fn an_open_batch_is_not_taken_for_steps() {
         graph.0.producer = Some("pytorch".to_owned());
         graph
     };
-    let open = |first: Option<usize>| Options {
-        shapes: vec![("x".to_owned(), vec![first, None, Some(H)])],
-        ..Options::default()
-    };
+    let open =
+        |first: Option<usize>| Options::default().with_shapes(vec![("x".to_owned(), vec![first, None, Some(H)])]);
     const ROWS: &str = "axis 1 of the input \"x\" counts the rows of the batch of \"grusequence\"";
     let (help, count) = tried_help(&graph(5), &open(Some(5)));
     assert!(help.contains(&format!("the number of steps is open, but {ROWS}")), "{help}");
@@ -261,10 +258,7 @@ fn an_open_batch_is_not_taken_for_steps() {
     let (help, _) = tried_help(&graph(5), &Options::default());
     assert!(help.contains("give the batch size, --batch 1") && help.contains(ROWS), "{help}");
     // a batch of 100 rows, of which the user may think as steps
-    let rows = |rows: usize| Options {
-        shapes: vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])],
-        ..Options::default()
-    };
+    let rows = |rows: usize| Options::default().with_shapes(vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])]);
     let said = |graph: &Graph, options: &Options| validate(&graph.0, options).expect("a batch").1.to_string();
     assert!(said(&graph(5), &rows(100)).contains(ROWS));
     // one row, and a batch that is called so

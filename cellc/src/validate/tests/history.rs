@@ -55,7 +55,7 @@ fn said(graph: &Graph, options: &Options) -> String {
 }
 
 fn open() -> Options {
-    Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() }
+    Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])])
 }
 
 /// What looks back by windows, by pads or by one number in front, and streams where the number of
@@ -91,7 +91,7 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
         assert_eq!(said(&graph, &open()), "", "{name}");
         assert_eq!(validate(&graph.0, &open()).unwrap().0.variables.len(), 1, "{name}");
         // nothing goes on
-        assert_eq!(said(&graph, &Options { state: State::None, ..shapes(&[("x", &[1, 1, H])]) }), "");
+        assert_eq!(said(&graph, &shapes(&[("x", &[1, 1, H])]).with_state(State::None)), "");
     }
     // several are named together
     let two = kept_behind(1, |g, x| {

@@ -20,8 +20,8 @@ use super::*;
 use crate::model::{
     Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value, WeightSource,
 };
-use crate::options::Unroll;
 use crate::reference::{initial_variables, reference};
+use crate::request::{Tuning, Unroll};
 
 /// A graph under construction.
 #[derive(Default)]
@@ -250,18 +250,18 @@ fn said(cases: Vec<(&str, Graph, Options)>) -> String {
 }
 
 fn batch(n: usize) -> Options {
-    Options { batch: Some(n), ..Options::default() }
+    Options::default().with_batch(Some(n))
 }
 
 fn shapes(shapes: &[(&str, &[usize])]) -> Options {
     let shapes =
         shapes.iter().map(|(name, shape)| ((*name).to_owned(), shape.iter().copied().map(Some).collect())).collect();
-    Options { shapes, ..Options::default() }
+    Options::default().with_shapes(shapes)
 }
 
 fn states(pairs: &[(&str, &str)]) -> Options {
     let pairs = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-    Options { state: State::Pairs(pairs), ..Options::default() }
+    Options::default().with_state(State::Pairs(pairs))
 }
 
 fn pairs(valid: &ValidModel) -> Vec<(usize, usize)> {
@@ -277,7 +277,7 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
         assert_eq!(valid.parameters[0].shape, [4, 2]);
         assert_eq!(valid.results[0].shape, [4, 3]);
     }
-    let both = Options { batch: Some(4), ..shapes(&[("x", &[4, 2])]) };
+    let both = shapes(&[("x", &[4, 2])]).with_batch(Some(4));
     assert_eq!(accepted(&one_cell(-1), &both).cells()[0].batch, 4);
     // agreeing with what is known is allowed
     assert_eq!(accepted(&one_cell(5), &batch(5)).cells()[0].batch, 5);
@@ -303,7 +303,7 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
         ("batch of 0", one_cell(-1), batch(0)),
         ("batch against the model", one_cell(2), batch(3)),
         ("batch out of range", ranged(1, Some(8)), batch(9)),
-        ("batch against a shape", one_cell(-1), Options { batch: Some(4), ..shapes(&[("x", &[5, 2])]) }),
+        ("batch against a shape", one_cell(-1), shapes(&[("x", &[5, 2])]).with_batch(Some(4))),
         ("shape against the model", one_cell(2), shapes(&[("x", &[2, 7])])),
         ("shape of another rank", one_cell(-1), shapes(&[("x", &[2, 2, 1]), ("h", &[2, 3])])),
         ("shape with a 0", one_cell(-1), shapes(&[("x", &[0, 2]), ("h", &[0, 3])])),
@@ -403,7 +403,7 @@ fn weights_at_run_time() {
 #[test]
 fn states_are_found_named_and_refused() {
     assert_eq!(pairs(&accepted(&one_cell(1), &Options::default())), [(1, 0)]);
-    assert_eq!(pairs(&accepted(&one_cell(1), &Options { state: State::None, ..Options::default() })), []);
+    assert_eq!(pairs(&accepted(&one_cell(1), &Options::default().with_state(State::None))), []);
     assert_eq!(pairs(&accepted(&one_cell(1), &states(&[]))), []);
     assert_eq!(pairs(&accepted(&one_cell(1), &states(&[("h", "y")]))), [(1, 0)]);
     assert_eq!(pairs(&accepted(&one_cell(1), &states(&[("in1", "out0")]))), [(1, 0)]);

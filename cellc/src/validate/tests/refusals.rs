@@ -226,9 +226,9 @@ fn operations_are_refused_by_name() {
 #[test]
 fn choices_that_cannot_apply_are_said() {
     let relu = || of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
-    let twice = Options { isas: Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]), ..Options::default() };
-    let shape = |sizes: &[Option<usize>]| Options { shapes: vec![("x".into(), sizes.to_vec())], ..Options::default() };
-    let large = Options { batch: Some(10_000_000), ..Options::default() };
+    let twice = Options::default().with_isas(Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]));
+    let shape = |sizes: &[Option<usize>]| Options::default().with_shapes(vec![("x".into(), sizes.to_vec())]);
+    let large = Options::default().with_batch(Some(10_000_000));
     let mut batch = Graph::default();
     let x = batch.parameter("x", &[-1, 3]);
     let y = batch.elementwise(Elementwise::Exp, &[x]);
@@ -254,7 +254,7 @@ fn what_would_take_for_ever_is_refused() {
         }
         y
     });
-    let unrolled = Options { unroll: Unroll::Full, ..Options::default() };
+    let unrolled = Options::default().with_tuning(Tuning::default().with_unroll(Unroll::Full));
     let dense = of_x(|g, x| {
         let w = g.constant(&[5_000, 3]);
         g.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, w])
@@ -319,7 +319,7 @@ fn small_files_do_not_take_much_memory() {
 fn an_instruction_set_of_another_architecture_is_refused() {
     static OTHER: Isa = Isa { name: "other", ..GENERIC };
     let graph = of_x(|g, x| g.elementwise(Elementwise::Exp, &[x]));
-    let options = Options { isas: Some(vec![&GENERIC, &OTHER]), ..Options::default() };
+    let options = Options::default().with_isas(Some(vec![&GENERIC, &OTHER]));
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");
     assert!(said.contains("generic, neon, avx2, avx_vnni, avx512, avx512_vnni, amx"), "{said}");

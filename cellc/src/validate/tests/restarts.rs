@@ -323,7 +323,7 @@ fn loops_of_one_iteration_start_anew_as_cells_do() {
 #[test]
 fn ways_out_are_ways_out() {
     let options = shapes(&[("x", &[1, 1, H])]);
-    let open = Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let open = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     let learned = |graph: &mut Graph, x: ValueId| {
         let zeros = zeros(graph, x);
         graph.elementwise(SIGMOID, &[zeros])
@@ -339,7 +339,7 @@ fn ways_out_are_ways_out() {
 /// Where a restart is what is wanted, nothing is said; the header says it all the same.
 #[test]
 fn nothing_is_said_where_no_state_is_wanted() {
-    let none = Options { state: State::None, ..Options::default() };
+    let none = Options::default().with_state(State::None);
     let graph = from(|g, _| zero(g));
     let (valid, warnings) = validate(&graph.0, &none).unwrap();
     assert_eq!((valid.restarts.len(), warnings.0.len()), (1, 0), "{warnings}");
@@ -446,8 +446,8 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     assert_eq!(said(&handed_on_for(7, from_input, false), &Options::default()), "");
     assert_eq!(said(&handed_on_for(7, |g, _| variable(g, "v"), true), &Options::default()), "");
     assert_eq!(said(&started(GRU, Direction::Reverse, 7, zeros), &whole(7)), "");
-    assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &Options { state: State::None, ..whole(7) }), "");
-    let left_open = Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &whole(7).with_state(State::None)), "");
+    let left_open = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &left_open), "");
     // sizes that files of a call have
     let mut of_files = started(GRU, Direction::Forward, 7, zeros);
@@ -500,7 +500,7 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
         let mut named = graph("net.onnx", Some("pytorch"), steps);
         let name = |name: &str| crate::model::AxisName { input: "x".to_owned(), axis: 1, name: name.to_owned() };
         named.0.axis_names = vec![name("frames")];
-        let given = Options { dims: vec![("frames".to_owned(), Some(steps as usize))], ..Options::default() };
+        let given = Options::default().with_dims(vec![("frames".to_owned(), Some(steps as usize))]);
         let text = said(&named, &given);
         assert!(text.contains("leave the number of steps open, --dim 'frames=?'"), "{text}");
         assert!(!text.contains("export("), "{text}");
@@ -527,7 +527,7 @@ fn no_state_beside_open_steps_is_warned_about() {
     let graph = started(GRU, Direction::Forward, -1, learned);
     let open = vec![("x".to_owned(), vec![Some(1), None, Some(H)])];
     for (state, is_warned) in [(State::None, true), (State::Auto, false)] {
-        let options = Options { shapes: open.clone(), state, ..Options::default() };
+        let options = Options::default().with_shapes(open.clone()).with_state(state);
         let (valid, warnings) = validate(&graph.0, &options).unwrap_or_else(|d| panic!("{d}"));
         assert!(valid.steps.is_some());
         // the state is a variable that begins with the constant of the model

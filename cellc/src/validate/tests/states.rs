@@ -295,7 +295,7 @@ fn what_looks_like_a_state_and_is_none() {
             stacked(CellKind::Lstm, 2, 4, LayerSplit::Split, Join::Backwards),
             none(),
         ),
-        ("no states wanted", single(GRU, Direction::Reverse, 4, None), Options { state: State::None, ..none() }),
+        ("no states wanted", single(GRU, Direction::Reverse, 4, None), none().with_state(State::None)),
         ("in reverse, asked for", single(GRU, Direction::Reverse, 4, None), states(&[("h", "hn")])),
         ("both ways, asked for", single(GRU, Direction::Bidirectional, 4, None), states(&[("h", "hn")])),
         ("lengths, asked for", single(CellKind::Lstm, FORWARD, 4, Some(&[])), states(&[("c", "cn")])),
@@ -418,7 +418,7 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
         assert_eq!(valid.restarts.len(), usize::from(!name.contains("every trip")), "{name}");
     }
     insta::assert_snapshot!(said(cases));
-    let open = Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let open = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     for (graph, options) in [
         (started(GRU, FORWARD, -1, zeros), shapes(&[("x", &[1, 2, H])])),
         (started(GRU, FORWARD, -1, zeros), open),
@@ -426,7 +426,7 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
         (variable(true), Options::default()),
         (written_out(), Options::default()),
         (one_cell(1), Options::default()),
-        (stacked(GRU, 2, 1, LayerSplit::Split, Join::Turned), Options { state: State::None, ..Options::default() }),
+        (stacked(GRU, 2, 1, LayerSplit::Split, Join::Turned), Options::default().with_state(State::None)),
     ] {
         assert_eq!(accepted(&graph, &options).restarts, []);
     }
@@ -449,8 +449,8 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
         graph.result("bn", second[1]);
         graph
     };
-    let open = |state: State| Options { state, ..Options::default() };
-    let given = |pairs: &[(&str, &str)]| open(states(pairs).state);
+    let open = |state: State| Options::default().with_state(state);
+    let given = |pairs: &[(&str, &str)]| open(states(pairs).bindings.state);
     assert!(accepted(&graph(""), &open(State::Auto)).steps.is_some());
     assert!(accepted(&graph(""), &given(&[("a", "an"), ("b", "bn")])).steps.is_some());
     let cases = vec![
@@ -548,7 +548,7 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
         graph.result("y", out[0]);
         graph
     };
-    let open = || Options { shapes: vec![("x".to_owned(), vec![Some(1), None, Some(H)])], ..Options::default() };
+    let open = || Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     let names = ["constant lengths", "many lengths", "a size", "lengths as an input", "wrong all the same"];
     for name in &names {
         let asked = validate(&graph(name).0, &open()).unwrap_err().to_string();
@@ -714,7 +714,7 @@ fn states_without_a_recurrent_operator_are_offered() {
         let text = said(vec![(how, kept(how, names), Options::default())]);
         let pair = (names[1].to_owned(), names[2].to_owned());
         assert!(text.contains(&format!("--state {}={}", pair.0, pair.1)), "{how}: {text}");
-        let asked = Options { state: State::Pairs(vec![pair]), ..Options::default() };
+        let asked = Options::default().with_state(State::Pairs(vec![pair]));
         assert_eq!(accepted(&kept(how, names), &asked).states.len(), 1, "{how}");
         assert_eq!(accepted(&kept(how, names), &Options::default()).states, [], "{how}: nothing is guessed");
     }

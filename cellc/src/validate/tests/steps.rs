@@ -144,7 +144,7 @@ fn traced(shape: &[isize], steps: &[i64], multiplied: bool) -> Graph {
 fn an_input_of_which_one_step_is_read_is_warned_of() {
     let said = |graph: &Graph, given: Option<&[Option<usize>]>| {
         let shapes = given.map(|given| ("x".to_owned(), given.to_vec())).into_iter().collect();
-        match validate(&graph.0, &Options { shapes, ..Options::default() }) {
+        match validate(&graph.0, &Options::default().with_shapes(shapes)) {
             Ok((_, said)) | Err(said) => said.to_string(),
         }
     };
@@ -257,9 +257,9 @@ fn a_wrong_pair_is_corrected_and_not_the_number_of_steps() {
     let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, weights]);
     graph.result("y", y);
     let pair = vec![("x".to_owned(), "y".to_owned())];
-    let options = Options { state: State::Pairs(pair), ..shapes(&[("x", &[1, 1, 3])]) };
+    let options = shapes(&[("x", &[1, 1, 3])]).with_state(State::Pairs(pair));
     let shapes = vec![("x".to_owned(), vec![Some(1), None, Some(3)])];
-    let text = said(vec![("", graph, Options { shapes, ..options })]);
+    let text = said(vec![("", graph, options.with_shapes(shapes))]);
     assert!(text.contains("the input has the shape [1, ?, 3], the output [1, ?, 5]"), "{text}");
     assert!(text.contains("help: correct --state") && !text.contains("whole shape"), "{text}");
 }

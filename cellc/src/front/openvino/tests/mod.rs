@@ -18,7 +18,7 @@ use crate::diagnostic::{Diagnostics, Origin, Severity, Wording};
 use crate::model::{
     Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
 };
-use crate::options::Options;
+use crate::request::Options;
 use crate::validate::validate;
 
 /// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W,
@@ -254,7 +254,7 @@ fn the_corpus_is_read_without_a_warning() {
         }
         cases += 1;
         let batch = (name == "gru_cell_batchdyn").then_some(3);
-        let options = Options { batch, ..Options::default() };
+        let options = Options::default().with_batch(batch);
         let (valid, warnings) = validate(&model, &options).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
         assert_eq!(valid.cells().len(), 1, "{name}");

@@ -186,7 +186,7 @@ fn mutated_files_are_refused_or_right() {
         let mut bin = bin.clone();
         // the third one leaves it open
         let batch = (round % files.len() == 2).then_some(1);
-        let options = Options { batch, ..Options::default() };
+        let options = Options::default().with_batch(batch);
         mutate(&mut xml, &mut random);
         if random.below(8) == 0 {
             bin.truncate(random.below(bin.len().max(1)));

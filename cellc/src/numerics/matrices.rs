@@ -1,0 +1,167 @@
+//! The constant matrices of a model, and the loss of their storage.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::Precisions;
+use crate::encoding::Stored;
+use crate::model::{Source, Tensor, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::request::WeightFormat;
+
+/// A constant matrix of an operation.
+pub(crate) struct Matrix<'a> {
+    /// The operation.
+    pub(crate) node: &'a ValidNode,
+    /// The matrix in messages: W, R or the weights.
+    pub(crate) name: &'static str,
+    /// The constant that contains the matrix.
+    pub(crate) tensor: &'a Tensor,
+    /// The matrix's first element in the constant.
+    first: usize,
+    /// Units, outputs or channels.
+    pub(super) rows: usize,
+    /// Elements of x or h, or taps.
+    pub(super) columns: usize,
+    /// Elements between rows, and between columns.
+    strides: [usize; 2],
+}
+
+impl Matrix<'_> {
+    /// The places of the elements in the tensor.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.rows).flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
+    }
+
+    /// The storage.
+    pub(crate) fn format(&self, products: &Precisions) -> WeightFormat {
+        let precision = products.of(self.node.op.first_value());
+        match self.is_windows() {
+            true => precision.arithmetic().of_windows().stored(WeightFormat::F32),
+            false => precision.stored(),
+        }
+    }
+
+    /// True for the taps of a depthwise convolution, one row per channel.
+    pub(super) fn is_windows(&self) -> bool {
+        matches!(self.node.op, ValidOp::Convolve(_))
+    }
+
+    fn at(&self, row: usize, column: usize) -> usize {
+        self.first + row * self.strides[0] + column * self.strides[1]
+    }
+
+    /// The elements of a row.
+    pub(super) fn row(&self, row: usize) -> Vec<f32> {
+        (0..self.columns).map(|column| self.tensor.get_f32(self.at(row, column))).collect()
+    }
+}
+
+/// The matrices that a format stores: W and R of each gate of a cell, the matrices of dense layers,
+/// and the taps of depthwise convolutions.
+pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
+    model.all_nodes().into_iter().flat_map(|node| matrices_of(model, node)).collect()
+}
+
+/// The matrices of one operation.
+pub(super) fn matrices_of<'a>(model: &'a ValidModel, node: &'a ValidNode) -> Vec<Matrix<'a>> {
+    let mut all = Vec::new();
+    let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
+        if let WeightSource::Constant(i) = source {
+            all.push(Matrix { node, name, tensor: &model.constants[i], first, rows, columns, strides });
+        }
+    };
+    match &node.op {
+        ValidOp::Cell(cell) => {
+            let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
+            for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
+                for gate in 0..gates {
+                    let first = (cell.weight_set * gates + cell.layout.gates[gate]) * rows * columns;
+                    push(name, source, first, [rows, columns], [columns, 1]);
+                }
+            }
+        }
+        ValidOp::Dense(dense) => {
+            let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
+            push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
+        }
+        ValidOp::Convolve(of) if of.is_depthwise() => {
+            let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
+            let taps = of.offsets().len();
+            push("the weights", WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
+        }
+        _ => {}
+    }
+    all
+}
+
+/// The distance of the stored matrices of one format from the matrices of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loss {
+    /// The storage.
+    pub format: WeightFormat,
+    /// True for weights of depthwise convolutions: these have 16 bits, also when rounded to 8.
+    pub is_windows: bool,
+    /// The largest distance of a weight from the model's weight, over the largest weight of its
+    /// row; 0 if every weight is exact.
+    pub largest: f64,
+    /// The number of weights.
+    pub weights: usize,
+    /// The number of weights that are stored exactly.
+    pub exact: usize,
+}
+
+impl Loss {
+    /// One loss for each format other than f32, of matrices and of weights of depthwise
+    /// convolutions apart.
+    pub fn of(model: &ValidModel, products: &Precisions) -> Vec<Self> {
+        let mut formats: Vec<Self> = Vec::new();
+        for matrix in matrices(model) {
+            let format = matrix.format(products);
+            if format == WeightFormat::F32 {
+                continue;
+            }
+            let is_windows = matrix.is_windows();
+            let is_same = |loss: &Self| (loss.format.name(), loss.is_windows) == (format.name(), is_windows);
+            let at = formats.iter().position(is_same).unwrap_or_else(|| {
+                formats.push(Self { format, is_windows, ..Self::default() });
+                formats.len() - 1
+            });
+            formats[at].add(&matrix);
+        }
+        formats
+    }
+
+    fn add(&mut self, matrix: &Matrix<'_>) {
+        let (format, loss) = (self.format, self);
+        for row in (0..matrix.rows).map(|row| matrix.row(row)) {
+            let most = row.iter().fold(0.0, |most: f64, w| most.max(f64::from(w.abs())));
+            let stored = Stored::new(format, &row);
+            loss.exact += stored.exact(&row);
+            for error in stored.errors(&row) {
+                loss.weights += 1;
+                // where all are zero, an error would be, too
+                loss.largest = loss.largest.max(if error > 0.0 { error / most.max(f64::MIN_POSITIVE) } else { 0.0 });
+            }
+        }
+    }
+}
+
+impl Display for Loss {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { largest, weights, exact, .. } = self;
+        let what = if self.is_windows { "Weights of depthwise convolutions" } else { "Matrices" };
+        match self.format {
+            WeightFormat::Int8Pair if self.is_windows => {
+                write!(f, "{what} are rounded as int8 and stored in 16 bits: ")?
+            }
+            format => write!(f, "{what} are stored as {}: ", format.name())?,
+        }
+        match exact == weights {
+            true => write!(f, "lossless, all {weights} weights are what they are in the model."),
+            false => write!(
+                f,
+                "{exact} of {weights} weights are what they are in the model, the others off by at most {largest:.2e} times \
+                 the largest of their row. Bounds are those of the distance from the model with its own weights."
+            ),
+        }
+    }
+}

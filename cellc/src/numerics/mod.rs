@@ -1,0 +1,19 @@
+//! The precision of every product, by operation.
+
+mod matrices;
+mod precisions;
+mod quantised;
+
+pub use matrices::Loss;
+pub(crate) use matrices::matrices;
+pub(crate) use precisions::Vector;
+pub use precisions::{Multiples, Precisions, ProductPrecision};
+
+use crate::kernel::FLUSH_BELOW;
+use crate::request::Numerics;
+
+/// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals are
+/// kept.
+pub(crate) fn flush_below(asked: &Numerics) -> Option<f32> {
+    (!asked.keep_denormals).then_some(FLUSH_BELOW)
+}

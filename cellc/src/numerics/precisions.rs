@@ -1,0 +1,167 @@
+//! The precision of every product.
+
+use std::collections::BTreeMap;
+
+use super::quantised::{Quantised, quantised};
+use crate::model::{ValidModel, ValidNode};
+use crate::request::{Arithmetic, Numerics, Precision, WeightFormat};
+
+/// A tensor whose elements are integers times one scale, up to rounding in f32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct Multiples {
+    /// The scale; 1 for integers.
+    pub scale: f32,
+    /// The least integer.
+    pub least: i16,
+    /// The largest integer.
+    pub most: i16,
+    /// Upper limit for the distance of an element from its multiple of the scale; 0 if the scale is
+    /// 1.
+    pub off: f64,
+}
+
+impl Multiples {
+    /// The largest magnitude of the integers.
+    pub fn magnitude(&self) -> u16 {
+        self.least.unsigned_abs().max(self.most.unsigned_abs())
+    }
+
+    /// True if signed bytes hold the integers.
+    pub fn in_bytes(&self) -> bool {
+        self.least >= i8::MIN.into() && self.most <= i8::MAX.into()
+    }
+}
+
+/// An operand of a layer's matrix product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vector {
+    /// The operand x of W, of a dense layer or of a convolution.
+    X,
+    /// The state h of a cell, without a reset gate applied.
+    H,
+}
+
+/// The precision of one product: what was asked for, and the integers of a quantised model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProductPrecision {
+    /// The precision that was asked for.
+    asked: Precision,
+    /// The integers that a quantised model multiplies.
+    quantised: Option<Quantised>,
+}
+
+impl ProductPrecision {
+    /// The arithmetic. F32 also stands for products of integers of a quantised model.
+    pub fn arithmetic(&self) -> Arithmetic {
+        if self.has_own_integers() { Arithmetic::F32 } else { self.asked.arithmetic() }
+    }
+
+    /// True if integers of the model are multiplied by the model's scales, whatever precision was
+    /// asked for.
+    pub(crate) fn has_own_integers(&self) -> bool {
+        self.quantised.as_ref().is_some_and(|of| of.weights && of.x.is_some())
+    }
+
+    /// The format of matrices that was asked for, for f32 products.
+    pub(crate) fn storage(&self) -> WeightFormat {
+        self.asked.storage()
+    }
+
+    /// The format of matrices that was asked for, without the integers of a quantised model.
+    pub(crate) fn multiplied(&self) -> WeightFormat {
+        self.arithmetic().stored(self.storage())
+    }
+
+    /// The format of matrices.
+    pub(crate) fn stored(&self) -> WeightFormat {
+        let format = match &self.quantised {
+            Some(of) if of.weights => of.format(),
+            _ => self.storage(),
+        };
+        self.arithmetic().stored(format)
+    }
+
+    /// The format of matrices that multiply the model's integers, if the products have scales.
+    pub(crate) fn own_format(&self) -> Option<WeightFormat> {
+        self.quantised.as_ref().filter(|of| of.weights && of.is_scaled()).map(Quantised::format)
+    }
+
+    /// The quantisation of an operand of length `len`, if the model's integers are multiplied.
+    pub(crate) fn own(&self, vector: Vector, len: usize) -> Option<Multiples> {
+        self.quantised.as_ref()?.in_arithmetic(self.arithmetic(), vector, len)
+    }
+
+    /// The quantisation of the operand of a row: x or h of length `len`, or neither.
+    pub(crate) fn own_of_row(&self, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
+        let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
+        vector.and_then(|(vector, len)| self.own(vector, len))
+    }
+}
+
+/// The precision of every product of a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Precisions {
+    /// By the first value of the operation; all others are f32.
+    of: BTreeMap<usize, ProductPrecision>,
+}
+
+/// An operation without an entry.
+const F32: &ProductPrecision = &ProductPrecision { asked: Precision::F32, quantised: None };
+
+impl Precisions {
+    /// All products in f32.
+    pub const F32: Self = Self { of: BTreeMap::new() };
+
+    /// The precisions that were asked for, and the integers of a quantised model.
+    pub fn new(model: &ValidModel, asked: &Numerics) -> Self {
+        let mut products = Self::asked(model, asked);
+        for (value, quantised) in quantised(model, asked, &products) {
+            products.of.entry(value).or_default().quantised = Some(quantised);
+        }
+        products
+    }
+
+    /// The precisions that were asked for, without the integers of a quantised model.
+    pub(crate) fn asked(model: &ValidModel, asked: &Numerics) -> Self {
+        let own = |node: &ValidNode| ProductPrecision { asked: asked.precision_in(&node.name), quantised: None };
+        let nodes = model.all_nodes().into_iter();
+        Self { of: nodes.flat_map(|node| node.op.outputs().first().map(|first| (*first, own(node)))).collect() }
+    }
+
+    /// The precision of the operation with this first value.
+    pub fn of(&self, value: usize) -> &ProductPrecision {
+        self.of.get(&value).unwrap_or(F32)
+    }
+
+    /// True if a product multiplies words with one of the given numbers of integers.
+    pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
+        let stored = |of: &ProductPrecision| [of.asked.stored(), of.stored()].map(|format| format.in_word(usize::MAX));
+        self.of.values().any(|of| stored(of).iter().any(|count| words.contains(count)))
+    }
+
+    /// The numbers of weights that are stored in 8 bits because the model is quantised: integers,
+    /// and integers with scales.
+    pub(crate) fn quantised_weights(&self) -> [usize; 2] {
+        let mut counts = [0; 2];
+        for of in self.quantised().filter(|of| of.weights) {
+            counts[usize::from(of.is_scaled())] += of.count;
+        }
+        counts
+    }
+
+    /// The quantised products.
+    pub(crate) fn quantised(&self) -> impl Iterator<Item = &Quantised> {
+        self.of.values().filter_map(|of| of.quantised.as_ref())
+    }
+
+    /// These precisions with f32 products for all layers except one.
+    #[cfg(feature = "builder")]
+    pub(crate) fn only(&self, model: &ValidModel, layer: &str) -> Self {
+        let mut only = self.clone();
+        for node in model.all_nodes().into_iter().filter(|node| node.name != layer) {
+            only.of.entry(node.op.first_value()).or_default().asked = Precision::F32;
+        }
+        only
+    }
+}

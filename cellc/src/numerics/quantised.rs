@@ -1,0 +1,200 @@
+//! The integers that a quantised model multiplies.
+
+use super::matrices::{Matrix, matrices_of};
+use super::{Multiples, Precisions, Vector};
+use crate::encoding::{INT8_MOST, Stored, scale_of_whole_numbers};
+use crate::model::{SCALES, ValidModel, ValidNode, ValidOp, WeightSource, WholeNumbers};
+use crate::request::{Arithmetic, Numerics, WeightFormat};
+
+/// An operation that multiplies integers of a quantised model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Quantised {
+    /// True if the matrices are stored in 8 bits for every `--precision`: rows are integers, or
+    /// integers times one scale.
+    pub(super) weights: bool,
+    /// True if the weights are integers.
+    pub(crate) exact: bool,
+    /// The quantisation of x, if no sum exceeds 32 bits.
+    pub(super) x: Option<Multiples>,
+    /// The quantisation of h, for cells of one step, if no sum exceeds 32 bits.
+    pub(super) h: Option<Multiples>,
+    /// The number of weights.
+    pub(super) count: usize,
+}
+
+impl Quantised {
+    /// True if the products use scales other than 1, so that f32 products round differently.
+    pub(crate) fn is_scaled(&self) -> bool {
+        self.vectors().any(|v| !self.exact || v.scale != 1.0)
+    }
+
+    /// True if the matrices are stored in 8 bits, and scales do not decide the products.
+    pub(crate) fn is_stored_alone(&self) -> bool {
+        self.weights && !self.is_scaled()
+    }
+
+    /// True if x is quantised.
+    pub(crate) fn has_x(&self) -> bool {
+        self.x.is_some()
+    }
+
+    /// The quantised operands.
+    fn vectors(&self) -> impl Iterator<Item = Multiples> {
+        self.x.into_iter().chain(self.h)
+    }
+
+    /// The storage of the matrices.
+    pub(super) fn format(&self) -> WeightFormat {
+        match self.has_x() {
+            false => WeightFormat::Int8,
+            true if self.vectors().all(|v| v.in_bytes()) => WeightFormat::Int8Quad,
+            true => WeightFormat::Int8Pair,
+        }
+    }
+
+    /// The quantisation of an operand of length `len`, if `arithmetic` multiplies the model's
+    /// integers.
+    pub(super) fn in_arithmetic(&self, arithmetic: Arithmetic, vector: Vector, len: usize) -> Option<Multiples> {
+        let own = match vector {
+            Vector::X => self.x,
+            Vector::H => self.h,
+        };
+        own.filter(|own| {
+            let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
+            let fits = |largest| if in_quads { own.in_bytes() } else { own.magnitude() <= largest };
+            self.weights || arithmetic.largest(len).is_some_and(fits)
+        })
+    }
+}
+
+/// The least number of weights that are stored in 8 bits because they are integers.
+const LEAST_WHOLE: usize = 256;
+
+/// The operations that multiply integers of a quantised model, by their first value.
+///
+/// Matrices are stored in 8 bits if this is exact: integers, or, in a model with constants of 8
+/// bits, integers times a scale for each row. If x is quantised as well, the model's integers are
+/// multiplied. A given precision prevails, and weights that are given at run time leave all f32.
+pub(super) fn quantised(model: &ValidModel, asked: &Numerics, products: &Precisions) -> Vec<(usize, Quantised)> {
+    if model.parameters.iter().any(|parameter| parameter.weight) {
+        // packing at run time knows f32 and integers with scales of its own
+        return Vec::new();
+    }
+    let analysis = Analysis { model, asked, products, numbers: WholeNumbers::new(model) };
+    let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
+    let each = |node: &ValidNode| analysis.of(node).map(|of| (node.op.first_value(), of));
+    let mut all: Vec<_> = nodes.filter_map(each).collect();
+    let count: usize = all.iter().filter(|(_, of)| of.weights).map(|(_, of)| of.count).sum();
+    if count < LEAST_WHOLE {
+        all.iter_mut().for_each(|(_, of)| of.weights = false);
+    }
+    all
+}
+
+/// The analysis of a model's products.
+struct Analysis<'a> {
+    model: &'a ValidModel,
+    asked: &'a Numerics,
+    /// The precisions that were asked for.
+    products: &'a Precisions,
+    numbers: WholeNumbers<'a>,
+}
+
+impl Analysis<'_> {
+    /// The integers of one operation; `None` if it multiplies none.
+    fn of(&self, node: &ValidNode) -> Option<Quantised> {
+        let matrices = matrices_of(self.model, node);
+        if matrices.is_empty() || has_weights_at_run_time(node) {
+            return None;
+        }
+        let [x, h] = self.operands(node, &matrices);
+        let count = matrices.iter().map(|matrix| matrix.rows * matrix.columns).sum();
+        let own = Quantised { weights: false, exact: false, x, h, count };
+        let own = Some(own).filter(|own| own.vectors().next().is_some());
+        if matrices.iter().any(Matrix::is_windows) {
+            // unless integers are asked for, f32 multiplies them without a loss
+            return own;
+        }
+        let exact = self.in_f32(node) && matrices.iter().all(is_whole);
+        let stored = exact || self.in_f32(node) && self.model.has_bytes && matrices.iter().all(has_scales);
+        let in_whole_numbers = x.is_some()
+            && !is_h_needed(node, h)
+            && self.may_be_integers(node)
+            && matrices.iter().all(rows_are_multiples);
+        if stored && !in_whole_numbers {
+            return Some(Quantised { weights: true, exact, x: None, h: None, count });
+        }
+        own.map(|own| Quantised { weights: in_whole_numbers, exact, ..own })
+    }
+
+    /// The quantisation of x and of h, if no sum exceeds 32 bits.
+    fn operands(&self, node: &ValidNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
+        let [x, h] = match &node.op {
+            ValidOp::Dense(of) => [Some(of.x), None],
+            ValidOp::Convolve(of) => [Some(of.x), None],
+            // a state that later steps read has no scale
+            ValidOp::Cell(of) => [Some(of.x), Some(of.h).filter(|_| of.steps() == 1)],
+            _ => [None, None],
+        };
+        let multiples = |of| {
+            let (scale, [least, most], off) = self.numbers.multiples(of)?;
+            Some(Multiples { scale, least, most, off })
+        };
+        let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
+        [x, h].map(|of| of.and_then(multiples).filter(fit))
+    }
+
+    /// True if products are f32, and no format was asked for.
+    fn in_f32(&self, node: &ValidNode) -> bool {
+        let is_f32 = self.products.of(node.op.first_value()).arithmetic() == Arithmetic::F32;
+        is_f32 && self.asked.given_in(&node.name).is_none_or(|given| given.arithmetic() != Arithmetic::F32)
+    }
+
+    /// True if the precision of the layer was left open, or is one of integers for all layers.
+    fn may_be_integers(&self, node: &ValidNode) -> bool {
+        let is_named = self.asked.precision_of.iter().any(|(name, _)| *name == node.name);
+        let is_integer = self.products.of(node.op.first_value()).arithmetic() != Arithmetic::F32;
+        !is_named && (self.in_f32(node) || is_integer)
+    }
+}
+
+/// True if a matrix or a bias of the operation is given at run time.
+fn has_weights_at_run_time(node: &ValidNode) -> bool {
+    let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
+    match &node.op {
+        ValidOp::Cell(cell) => [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call),
+        ValidOp::Dense(dense) => of_call(&dense.w),
+        _ => false,
+    }
+}
+
+/// True if a product of the operation multiplies h, and h is not quantised or reset before.
+fn is_h_needed(node: &ValidNode, h: Option<Multiples>) -> bool {
+    match &node.op {
+        ValidOp::Cell(of) => h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
+        _ => false,
+    }
+}
+
+/// True if the sums of products with x do not exceed 32 bits; no weight exceeds 127.
+fn fits(matrix: &Matrix<'_>, x: Multiples) -> bool {
+    matrix.columns.saturating_mul(usize::from(x.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
+}
+
+/// True if all elements are integers of 8 bits.
+fn is_whole(matrix: &Matrix<'_>) -> bool {
+    let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
+    matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k)))
+}
+
+/// True if 8 bits and a scale hold every row exactly.
+fn has_scales(matrix: &Matrix<'_>) -> bool {
+    let is_exact = |row: Vec<f32>| Stored::new(WeightFormat::Int8, &row).exact(&row) == row.len();
+    (0..matrix.rows).all(|row| is_exact(matrix.row(row)))
+}
+
+/// True if every row consists of integers times a scale whose products are finite.
+fn rows_are_multiples(matrix: &Matrix<'_>) -> bool {
+    let has_scale = |row: &[f32]| SCALES.contains(&scale_of_whole_numbers(row));
+    (0..matrix.rows).map(|row| matrix.row(row)).all(|row| row.iter().all(|w| *w == 0.0) || has_scale(&row))
+}

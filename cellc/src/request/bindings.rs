@@ -1,0 +1,147 @@
+//! Sizes, constants and states that the model leaves open.
+
+use super::{Options, Words};
+
+/// The inputs that are states and kept by the generated type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Inputs that serve only as the initial state of a forward layer, paired with the output of
+    /// its last state.
+    #[default]
+    Auto,
+    /// These pairs of input and output names.
+    Pairs(Vec<(String, String)>),
+    /// No state. Layers that start every call from the same state cause no warning.
+    None,
+}
+
+/// A dimension name of the file, and its size. `None`: the number of steps, given by every call.
+pub type NamedSize = (String, Option<usize>);
+
+/// A size as on the command line.
+pub(crate) fn size_text(size: Option<usize>) -> String {
+    size.map_or("?".to_owned(), |size| size.to_string())
+}
+
+/// What the model leaves open: sizes, constants, states.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Bindings {
+    /// The batch size, if the model leaves it open.
+    pub batch: Option<usize>,
+    /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
+    pub shapes: Vec<(String, Vec<Option<usize>>)>,
+    /// Sizes of the named open dimensions of an ONNX file.
+    pub dims: Vec<NamedSize>,
+    /// Upper limit for loops whose end is decided at run time, if the model has no limit.
+    pub max_steps: Option<usize>,
+    /// Inputs that are constants, and the number of each as text.
+    pub constants: Vec<(String, String)>,
+    /// The inputs that are states.
+    pub state: State,
+}
+
+impl Bindings {
+    /// The bindings that differ from their defaults.
+    pub(super) fn given(&self, words: &mut Words) {
+        let Self { batch, shapes, dims, max_steps, constants, state } = self;
+        if let Some(batch) = batch {
+            words.option("--batch", &batch.to_string());
+        }
+        for (input, sizes) in shapes {
+            words.option("--shape", &format!("{input}={}", shape_text(sizes)));
+        }
+        for (name, size) in dims {
+            words.option("--dim", &format!("{name}={}", size_text(*size)));
+        }
+        if let Some(most) = max_steps {
+            words.option("--max-steps", &most.to_string());
+        }
+        constants.iter().for_each(|(name, value)| words.option("--const", &format!("{name}={value}")));
+        match state {
+            State::Auto => {}
+            State::Pairs(pairs) => {
+                pairs.iter().for_each(|(input, output)| words.option("--state", &format!("{input}={output}")));
+            }
+            State::None => words.switch("--no-state"),
+        }
+    }
+
+    /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
+    pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
+        // the last one: a name may hold '=', a size cannot
+        let named = text.rsplit_once('=').and_then(|(name, size)| {
+            let size = match size.trim() {
+                "?" => None,
+                digits => Some(digits.parse().ok().filter(|size: &usize| *size > 0)?),
+            };
+            (!name.is_empty()).then(|| (name.to_owned(), size))
+        });
+        named.ok_or_else(|| {
+            "a dimension's name, '=' and a whole number from 1 are needed, batch=1; or a question mark where every \
+             call gives the number of steps, steps=?"
+                .to_owned()
+        })
+    }
+
+    /// Reads the constant that an input becomes: the input's name, '=' and the number of every
+    /// element.
+    pub(crate) fn constant_of(text: &str) -> Result<(String, String), String> {
+        let named = text.rsplit_once('=').and_then(|(name, value)| {
+            let value = value.trim();
+            let is_number = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
+            (is_number && !name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+        });
+        named.ok_or_else(|| "an input's name, '=' and a number are needed: sr=16000".to_owned())
+    }
+}
+
+/// A shape as on the command line.
+fn shape_text(sizes: &[Option<usize>]) -> String {
+    sizes.iter().map(|size| size_text(*size)).collect::<Vec<_>>().join(",")
+}
+
+impl Options {
+    /// Sets the batch size.
+    #[must_use]
+    pub fn with_batch(mut self, batch: Option<usize>) -> Self {
+        self.bindings.batch = batch;
+        self
+    }
+
+    /// Sets the shapes of inputs.
+    #[must_use]
+    pub fn with_shapes(mut self, shapes: Vec<(String, Vec<Option<usize>>)>) -> Self {
+        self.bindings.shapes = shapes;
+        self
+    }
+
+    /// Sets the sizes of named dimensions.
+    #[must_use]
+    pub fn with_dims(mut self, dims: Vec<NamedSize>) -> Self {
+        self.bindings.dims = dims;
+        self
+    }
+
+    /// Sets the upper limit for loops whose end is decided at run time.
+    #[must_use]
+    pub fn with_max_steps(mut self, max_steps: Option<usize>) -> Self {
+        self.bindings.max_steps = max_steps;
+        self
+    }
+
+    /// Sets the inputs that are constants.
+    #[must_use]
+    pub fn with_constants(mut self, constants: Vec<(String, String)>) -> Self {
+        self.bindings.constants = constants;
+        self
+    }
+
+    /// Sets the inputs that are states.
+    #[must_use]
+    pub fn with_state(mut self, state: State) -> Self {
+        self.bindings.state = state;
+        self
+    }
+}

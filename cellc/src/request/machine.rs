@@ -1,0 +1,68 @@
+//! The machine that runs the generated code.
+
+use super::{Options, Words};
+use crate::arch::{Arch, Isa};
+
+/// The number of threads of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Threads {
+    /// One thread: the caller.
+    #[default]
+    One,
+    /// The caller and a helper thread, if the planner expects less time. Results have equal bits.
+    /// Generated Rust then needs std, generated C pthreads.
+    Two,
+}
+
+/// The machine that runs the generated code.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Machine {
+    /// The target: the instruction sets of the file, and the machine for which sizes are chosen.
+    pub target: &'static Arch,
+    /// The instruction sets to add to the baseline. `None`: all of the target.
+    pub isas: Option<Vec<&'static Isa>>,
+    /// The number of threads of a step.
+    pub threads: Threads,
+}
+
+impl Machine {
+    /// The options that differ from their defaults.
+    pub(super) fn given(&self, words: &mut Words) {
+        let Self { target, isas, threads } = self;
+        if target.name != Self::default().target.name {
+            words.option("--target", target.name);
+        }
+        if let Some(isas) = isas {
+            words.option("--isa", &isas.iter().map(|isa| isa.name).collect::<Vec<_>>().join(","));
+        }
+        match threads {
+            Threads::One => {}
+            Threads::Two => words.option("--threads", "2"),
+        }
+    }
+}
+
+impl Options {
+    /// Sets the target.
+    #[must_use]
+    pub fn with_target(mut self, target: &'static Arch) -> Self {
+        self.machine.target = target;
+        self
+    }
+
+    /// Sets the instruction sets to add to the baseline.
+    #[must_use]
+    pub fn with_isas(mut self, isas: Option<Vec<&'static Isa>>) -> Self {
+        self.machine.isas = isas;
+        self
+    }
+
+    /// Sets the number of threads of a step.
+    #[must_use]
+    pub fn with_threads(mut self, threads: Threads) -> Self {
+        self.machine.threads = threads;
+        self
+    }
+}

@@ -1,0 +1,128 @@
+//! What the user asked for: bindings, output, machine, numerics and tuning.
+
+mod bindings;
+mod machine;
+mod numerics;
+mod output;
+mod precision;
+mod tuning;
+
+pub(crate) use bindings::size_text;
+pub use bindings::{Bindings, NamedSize, State};
+pub use machine::{Machine, Threads};
+pub use numerics::{Accuracy, Fma, Numerics, Range};
+pub use output::{Language, Output, WeightsAs};
+pub use precision::{Arithmetic, Precision, WeightFormat};
+pub use tuning::{Tuning, Unroll};
+
+use crate::arch::Isa;
+use crate::diagnostic::Wording;
+
+/// The options of the generated code. The defaults are right for most models.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Sizes, constants and states that the model leaves open.
+    pub bindings: Bindings,
+    /// The files to write.
+    pub output: Output,
+    /// The machine that runs the generated code.
+    pub machine: Machine,
+    /// The arithmetic, and the ranges of the error bound.
+    pub numerics: Numerics,
+    /// Decisions of the planner.
+    pub tuning: Tuning,
+    /// The names of options in messages.
+    #[doc(hidden)]
+    pub wording: Wording,
+}
+
+/// Words of the command line, by option.
+#[derive(Default)]
+struct Words(Vec<(&'static str, Option<String>)>);
+
+impl Words {
+    /// Adds an option and its value.
+    fn option(&mut self, name: &'static str, value: &str) {
+        self.0.push((name, Some(value.to_owned())));
+    }
+
+    /// Adds an option without a value.
+    fn switch(&mut self, name: &'static str) {
+        self.0.push((name, None));
+    }
+
+    /// The words, options in the order of `ORDER`.
+    fn ordered(mut self) -> Vec<String> {
+        let rank = |name: &str| ORDER.iter().position(|known| *known == name).expect("request: an option of the order");
+        self.0.sort_by_key(|(name, _)| rank(name));
+        self.0.into_iter().flat_map(|(name, value)| [Some(name.to_owned()), value]).flatten().collect()
+    }
+}
+
+/// The order of options in generated files.
+const ORDER: [&str; 19] = [
+    "--target",
+    "--isa",
+    "--unroll",
+    "--tune",
+    "--fma",
+    "--accuracy",
+    "--batch",
+    "--shape",
+    "--dim",
+    "--max-steps",
+    "--const",
+    "--range",
+    "--precision",
+    "--precision-of",
+    "--threads",
+    "--state",
+    "--no-state",
+    "--runtime",
+    "--keep-denormals",
+];
+
+impl Options {
+    /// The options that differ from their defaults, as words of the command line. Language, name,
+    /// place of the weights and common interface are left out: the files show them.
+    pub fn given(&self) -> Vec<String> {
+        let mut words = Words::default();
+        self.bindings.given(&mut words);
+        self.output.given(&mut words);
+        self.machine.given(&mut words);
+        self.numerics.given(&mut words);
+        self.tuning.given(&mut words);
+        words.ordered()
+    }
+
+    /// True if C is written without extensions of compilers.
+    pub(crate) fn c_only(&self) -> bool {
+        self.output.language == Language::C && !self.machine.target.c_extensions
+    }
+
+    /// The instruction sets of the target that the language can express: the baseline, then from the
+    /// least to the best.
+    pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
+        let (language, threads) = (self.output.language, self.machine.threads);
+        let known = move |isa: &&'static Isa| {
+            // what one thread has made 0 of, the other does not see
+            let checked = isa.c_flushes.is_none() || threads == Threads::One;
+            checked
+                && isa.condition().is_none_or(|condition| match language {
+                    Language::C => !condition.c.is_empty(),
+                    Language::Rust => !condition.rust.is_empty(),
+                })
+        };
+        std::iter::once(self.machine.target.baseline).chain(self.machine.target.isas.iter().copied()).filter(known)
+    }
+}
+
+impl Options {
+    /// Sets the names of options in messages.
+    #[must_use]
+    pub fn with_wording(mut self, wording: Wording) -> Self {
+        self.wording = wording;
+        self
+    }
+}

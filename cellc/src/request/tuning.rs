@@ -1,0 +1,153 @@
+//! Decisions of the planner that users make.
+
+use super::{Options, Words};
+
+/// How far to unroll loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Unroll {
+    /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the
+    /// L2 cache by 32 rows or more.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
+    #[default]
+    Auto,
+    /// Fully, whatever it costs.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
+    Full,
+    /// Never beyond the tile: every loop stays short.
+    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
+    None,
+}
+
+/// Decisions of the planner; `None` leaves a decision to the planner. Results keep their bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// How far to unroll loops.
+    pub unroll: Unroll,
+    /// Columns of a panel: neighbouring units whose weights are packed together.
+    pub panel_columns: Option<usize>,
+    /// Rows of a batch, or steps of a sequence, per weight that is read.
+    pub rows_at_once: Option<usize>,
+    /// True if every other step reads the panels from the last to the first.
+    pub alternate: Option<bool>,
+    /// True if the x terms of all steps of a sequence are computed before the first step.
+    pub input_first: Option<bool>,
+    /// True if pointwise operations join the kernel of their operand, in registers.
+    pub fuse: Option<bool>,
+    /// True if an If computes only the taken side, even if the sides are small.
+    pub branches: Option<bool>,
+    /// True if two threads share a cell, with [`Threads::Two`].
+    pub halves: Option<bool>,
+    /// True if tiles (AMX) compute the sums of several rows.
+    pub tiles: Option<bool>,
+}
+
+impl Tuning {
+    /// The decisions that differ from their defaults.
+    pub(super) fn given(&self, words: &mut Words) {
+        match self.unroll {
+            Unroll::Auto => {}
+            Unroll::Full => words.option("--unroll", "full"),
+            Unroll::None => words.option("--unroll", "none"),
+        }
+        let choices = self.choices();
+        if !choices.is_empty() {
+            words.option("--tune", &choices.join(","));
+        }
+    }
+
+    /// The chosen values as KEY=VALUE.
+    fn choices(&self) -> Vec<String> {
+        let Self { unroll: _, panel_columns, rows_at_once, alternate, input_first, fuse, branches, halves, tiles } =
+            self;
+        let size = |key: &str, size: &Option<usize>| size.map(|size| format!("{key}={size}"));
+        let on = |key: &str, on: &Option<bool>| on.map(|on| format!("{key}={}", if on { "on" } else { "off" }));
+        let all = [
+            size("panel-columns", panel_columns),
+            size("rows-at-once", rows_at_once),
+            on("alternate", alternate),
+            on("input-first", input_first),
+            on("fuse", fuse),
+            on("branches", branches),
+            on("halves", halves),
+            on("tiles", tiles),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+impl Tuning {
+    /// Sets how far to unroll loops.
+    #[must_use]
+    pub fn with_unroll(mut self, unroll: Unroll) -> Self {
+        self.unroll = unroll;
+        self
+    }
+
+    /// Sets the columns of a panel.
+    #[must_use]
+    pub fn with_panel_columns(mut self, panel_columns: Option<usize>) -> Self {
+        self.panel_columns = panel_columns;
+        self
+    }
+
+    /// Sets the rows of a batch, or steps of a sequence, per weight that is read.
+    #[must_use]
+    pub fn with_rows_at_once(mut self, rows_at_once: Option<usize>) -> Self {
+        self.rows_at_once = rows_at_once;
+        self
+    }
+
+    /// Sets whether every other step reads the panels from the last to the first.
+    #[must_use]
+    pub fn with_alternate(mut self, alternate: Option<bool>) -> Self {
+        self.alternate = alternate;
+        self
+    }
+
+    /// Sets whether the x terms of all steps are computed before the first step.
+    #[must_use]
+    pub fn with_input_first(mut self, input_first: Option<bool>) -> Self {
+        self.input_first = input_first;
+        self
+    }
+
+    /// Sets whether pointwise operations join the kernel of their operand.
+    #[must_use]
+    pub fn with_fuse(mut self, fuse: Option<bool>) -> Self {
+        self.fuse = fuse;
+        self
+    }
+
+    /// Sets whether an If computes only the taken side.
+    #[must_use]
+    pub fn with_branches(mut self, branches: Option<bool>) -> Self {
+        self.branches = branches;
+        self
+    }
+
+    /// Sets whether two threads share a cell.
+    #[must_use]
+    pub fn with_halves(mut self, halves: Option<bool>) -> Self {
+        self.halves = halves;
+        self
+    }
+
+    /// Sets whether tiles (AMX) compute the sums of several rows.
+    #[must_use]
+    pub fn with_tiles(mut self, tiles: Option<bool>) -> Self {
+        self.tiles = tiles;
+        self
+    }
+}
+
+impl Options {
+    /// Sets the decisions of the planner.
+    #[must_use]
+    pub fn with_tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
+        self
+    }
+}
