@@ -33,28 +33,31 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("validate", &["diagnostic", "model", "numerics", "request", "validate"]),
     ("plan", &["arch", "kernel", "model", "numerics", "plan", "request"]),
     ("activation", &["activation", "kernel", "model", "request"]),
-    ("lower", &["arch", "encoding", "kernel", "lower", "model", "request", "plan"]),
-    ("pass", &["activation", "kernel", "model", "request", "pass", "plan"]),
+    ("lower", &["arch", "encoding", "kernel", "lower", "model", "numerics", "plan", "request"]),
+    ("pass", &["activation", "kernel", "model", "pass", "plan", "request"]),
     // what each format makes of a row of weights
     ("encoding", &["encoding", "kernel", "model", "request"]),
     ("pack", &["encoding", "kernel", "model"]),
     ("evaluate", &["evaluate", "model"]),
-    ("reference", &["activation", "encoding", "evaluate", "model", "request", "reference"]),
-    ("bound", &["activation", "bound", "encoding", "evaluate", "model", "request", "plan", "reference"]),
+    ("reference", &["activation", "encoding", "evaluate", "model", "numerics", "reference", "request"]),
+    ("bound", &["activation", "bound", "encoding", "evaluate", "model", "numerics", "reference", "request"]),
     // what is said of a compilation
     ("summary", &["model", "request"]),
     (
         "header",
-        &["activation", "bound", "emit", "encoding", "free_run", "header", "model", "request", "plan", "summary"],
+        &["activation", "bound", "emit", "free_run", "header", "model", "numerics", "plan", "request", "summary"],
     ),
-    ("free_run", &["bound", "free_run", "kernel", "model", "request", "pack", "random", "reference"]),
+    ("free_run", &["bound", "free_run", "kernel", "model", "numerics", "pack", "random", "reference", "request"]),
     ("estimate", &["arch", "emit", "estimate", "kernel", "model", "pack", "plan"]),
-    ("report", &["arch", "compile", "estimate", "kernel", "model", "request", "plan", "report", "temporary"]),
+    (
+        "report",
+        &["arch", "compile", "estimate", "kernel", "model", "numerics", "plan", "report", "request", "temporary"],
+    ),
     ("interface", &["diagnostic", "emit", "interface", "kernel", "lower", "model"]),
     ("timing", &["arch", "model", "timing"]),
     ("harness", &["compile", "diagnostic", "emit", "evaluate", "harness", "kernel", "model", "request", "temporary"]),
     ("temporary", &["temporary"]),
-    ("emit", &["arch", "emit", "kernel", "request", "pack"]),
+    ("emit", &["arch", "emit", "kernel", "pack", "request"]),
 ];
 
 /// Names that say nothing about what a file or folder holds.

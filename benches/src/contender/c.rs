@@ -6,10 +6,13 @@ mod linked {
     use std::ffi::c_int;
     use std::time::Duration;
 
+    use cellc::internals::numerics::Precisions;
+    use cellc::internals::plan::instruction_sets;
     use cellc::internals::timing::turns::timed;
     use cellc::{Language, Options};
 
     use super::super::{Contender, place};
+    use crate::check;
     use crate::trade::Trade;
     use crate::workload::{Variant, Workload};
 
@@ -139,8 +142,10 @@ mod linked {
                 $(
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
-                        let options = $trade.map_or_else(Options::default, Trade::options);
-                        for (number, isa) in (0..).zip(options.with_language(Language::C).isas()) {
+                        let options = $trade.map_or_else(Options::default, Trade::options).with_language(Language::C);
+                        let model = check::model(workload, Variant::$variant).expect("the model of a workload");
+                        let precisions = Precisions::new(&model, &options.numerics);
+                        for (number, isa) in (0..).zip(instruction_sets(&options, &precisions)) {
                             // unsafe: it reads nothing but the processor's description
                             if unsafe { $available(number) } == 0 {
                                 continue;

@@ -825,7 +825,7 @@ impl Plan {
 }
 
 /// The instruction sets to write, the baseline first, the best last.
-fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
+pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
     let asked = |isa: &&'static Isa| match &options.machine.isas {
         Some(list) => list.contains(isa),
         None => isa.words.is_empty() || precisions.multiply_any(isa.words),
