@@ -1,16 +1,13 @@
 //! Whether what is timed is right: every contender against the float64 reference, in the same run.
 
-use cellc::Options;
 use cellc::internals::arch::Isa;
 use cellc::internals::bound::{Profile, bound};
-use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::model::{Parameter, ValidModel};
 use cellc::internals::numerics::Precisions;
 use cellc::internals::reference::{Outcome, reference};
 use cellc::internals::timing::agreement::Agreement;
-use cellc::internals::validate::validate;
 
-use crate::contender::{Contender, model_file, place};
+use crate::contender::{Contender, model, place};
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
 
@@ -65,16 +62,6 @@ fn outputs(workload: &Workload, variant: Variant) -> Result<Vec<Vec<f64>>, Strin
         all.push(results.swap_remove(0));
     }
     Ok(all)
-}
-
-/// The model that the build wrote.
-///
-/// # Errors
-/// If it is gone.
-pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
-    let (model, _) =
-        formats::read(&model_file(workload, variant), &ReadOptions::default()).map_err(|error| error.to_string())?;
-    Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 
 /// Checks a contender from state zero on, each call with the state that its own one before left.

@@ -24,8 +24,8 @@ use clap::Parser;
 use serde_json::json;
 
 use ceilings::Ceilings;
-use check::{Bounds, Expected, TOLERANCE, check, model};
-use contender::{Contender, Peers, contenders, traded};
+use check::{Bounds, Expected, TOLERANCE, check};
+use contender::{Contender, Peers, contenders, model, traded};
 use table::Traded;
 use trade::{ALL_TRADES, Trade, trades};
 use workload::{FADED, Variant, WORKLOADS, Workload};

@@ -11,8 +11,7 @@ mod linked {
     use cellc::internals::timing::turns::timed;
     use cellc::{Language, Options};
 
-    use super::super::{Contender, place};
-    use crate::check;
+    use super::super::{Contender, model, place};
     use crate::trade::Trade;
     use crate::workload::{Variant, Workload};
 
@@ -143,7 +142,7 @@ mod linked {
                     if workload.name == $workload {
                         // the enumerators of the generated C are numbered in this order
                         let options = $trade.map_or_else(Options::default, Trade::options).with_language(Language::C);
-                        let model = check::model(workload, Variant::$variant).expect("the model of a workload");
+                        let model = model(workload, Variant::$variant).expect("the model of a workload");
                         let precisions = Precisions::new(&model, &options.numerics);
                         for (number, isa) in (0..).zip(instruction_sets(&options, &precisions)) {
                             // unsafe: it reads nothing but the processor's description

@@ -10,7 +10,11 @@ mod threads;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cellc::Options;
+use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::model::ValidModel;
 use cellc::internals::timing::Cores;
+use cellc::internals::validate::validate;
 
 use crate::trade::Trade;
 use crate::workload::{Variant, Workload};
@@ -68,6 +72,16 @@ pub(crate) trait Contender {
 /// The OpenVINO IR that the build wrote; its weights are beside it.
 pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
     PathBuf::from(concat!(env!("OUT_DIR"), "/")).join(workload.file(variant) + ".xml")
+}
+
+/// The model that the build wrote.
+///
+/// # Errors
+/// If it is gone.
+pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
+    let (model, _) =
+        formats::read(&model_file(workload, variant), &ReadOptions::default()).map_err(|error| error.to_string())?;
+    Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 
 /// Which of so many inputs a call takes: one after the other, and those after the first `lead_in`
