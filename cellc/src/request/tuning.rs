@@ -38,7 +38,7 @@ pub struct Tuning {
     pub fuse: Option<bool>,
     /// True if an If computes only the taken side, even if the sides are small.
     pub branches: Option<bool>,
-    /// True if two threads share a cell, with [`Threads::Two`].
+    /// True if two threads share a cell, with [`Threads::Two`](super::Threads::Two).
     pub halves: Option<bool>,
     /// True if tiles (AMX) compute the sums of several rows.
     pub tiles: Option<bool>,
