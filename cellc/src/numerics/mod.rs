@@ -7,7 +7,7 @@ mod quantised;
 pub use matrices::Loss;
 pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;
-pub use precisions::{Multiples, Precisions, ProductPrecision};
+pub use precisions::{Multiples, Precisions};
 
 use crate::kernel::FLUSH_BELOW;
 use crate::request::Numerics;
