@@ -209,9 +209,9 @@ fn scales_of_quantised_models_are_kept() {
     }
 }
 
-/// One of two GRUs of one name takes a step, whose x and h are rounded to multiples of scales of
-/// their own.
-fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
+/// One of two GRUs of one name takes a step. x and h of each GRU are rounded to multiples of its
+/// scales; without scales they are not rounded.
+fn branches_of_one_name(scales: [Option<[f32; 2]>; 2]) -> ModelFile {
     let (inputs, units) = (9, 40);
     let mut file = ModelFile::default();
     let which = file.parameter_of("which", "boolean", &[]);
@@ -220,10 +220,9 @@ fn branches_of_one_name(scales: [[f32; 2]; 2]) -> ModelFile {
         let mut body = ModelFile::default();
         body.weights = std::mem::take(&mut file.weights);
         let from = given.each_ref().map(|port| body.parameter("", &port.shape));
-        let mut ports: Vec<Port> = from
-            .iter()
-            .zip(scales)
-            .map(|(port, scale)| {
+        let mut ports: Vec<Port> = (from.iter().enumerate())
+            .map(|(operand, port)| {
+                let Some(scale) = scales.map(|scales| scales[operand]) else { return port.clone() };
                 let ends = [-127.0, 127.0, -127.0, 127.0]
                     .map(|end| body.constant(&[], Stored::F32, [end * scale].into_iter()));
                 let [a, b, c, d] = &ends;
@@ -256,7 +255,7 @@ fn cells_of_one_name_keep_their_own_scales() {
     let scales = [[1.0 / 64.0, 1.0 / 128.0], [1.0 / 32.0, 1.0 / 100.0]];
     for precision in [None, Some(Precision::Int8), Some(Precision::Int16)] {
         let options = Options::default().with_precision(precision);
-        let subject = compiled("one_name", branches_of_one_name(scales), options, 7);
+        let subject = compiled("one_name", branches_of_one_name(scales.map(Some)), options, 7);
         let plan = &subject.compilation.plan;
         let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
         let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
@@ -277,6 +276,29 @@ fn cells_of_one_name_keep_their_own_scales() {
                         assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{precision:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// A quantised cell multiplies the model's integers, also if a cell of the same name is not
+/// quantised. The cell that is not quantised has no scale.
+#[test]
+fn a_cell_keeps_its_scales_beside_one_of_its_name_without_scales() {
+    let scales = [1.0 / 64.0, 1.0 / 128.0];
+    let file = branches_of_one_name([Some(scales), None]);
+    let subject = compiled("one_is_quantised", file, Options::default(), 7);
+    let plan = &subject.compilation.plan;
+    let vectors = plan.products.iter().map(|product| [product.own_x, product.own_h]);
+    let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
+    assert_eq!(found, [scales.map(Some), [None; 2]], "{plan}");
+    let calls = &subject.calls[..=random::SATURATING];
+    for (which, call) in [0.0, 1.0].into_iter().flat_map(|which| calls.iter().map(move |call| (which, call))) {
+        let mut call = call.clone();
+        call[0][0] = which;
+        for isa in 0..subject.isas().count() {
+            for (at, found, right, limit) in Compared::step(&subject, isa, &call, &mut []).elements() {
+                assert!((found - right).abs() <= limit, "{which} {at:?}: {found}, not {right}, bound {limit:e}");
             }
         }
     }

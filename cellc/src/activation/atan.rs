@@ -16,10 +16,10 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-LIMIT, LIMIT]),
 };
 
-/// The f32 that is nearest to pi/2, which it exceeds.
+/// The largest result: pi/2 rounded to f32, which is above pi/2.
 const LIMIT: f64 = FRAC_PI_2 as f64;
 
-/// What [`FRAC_PI_2`] exceeds pi/2 by.
+/// The difference of [`FRAC_PI_2`] and pi/2.
 const EXCESS: f32 = 4.371_139e-8;
 
 const ERRORS: Measured =

@@ -102,46 +102,18 @@ fn shape_text(sizes: &[Option<usize>]) -> String {
     sizes.iter().map(|size| size_text(*size)).collect::<Vec<_>>().join(",")
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the batch size.
-    #[must_use]
-    pub fn with_batch(mut self, batch: Option<usize>) -> Self {
-        self.bindings.batch = batch;
-        self
-    }
-
+    with_batch(bindings.batch: Option<usize>);
     /// Sets the shapes of inputs.
-    #[must_use]
-    pub fn with_shapes(mut self, shapes: Vec<(String, Vec<Option<usize>>)>) -> Self {
-        self.bindings.shapes = shapes;
-        self
-    }
-
+    with_shapes(bindings.shapes: Vec<(String, Vec<Option<usize>>)>);
     /// Sets the sizes of named dimensions.
-    #[must_use]
-    pub fn with_dims(mut self, dims: Vec<NamedSize>) -> Self {
-        self.bindings.dims = dims;
-        self
-    }
-
+    with_dims(bindings.dims: Vec<NamedSize>);
     /// Sets the upper limit for loops whose end is decided at run time.
-    #[must_use]
-    pub fn with_max_steps(mut self, max_steps: Option<usize>) -> Self {
-        self.bindings.max_steps = max_steps;
-        self
-    }
-
+    with_max_steps(bindings.max_steps: Option<usize>);
     /// Sets the inputs that are constants.
-    #[must_use]
-    pub fn with_constants(mut self, constants: Vec<(String, String)>) -> Self {
-        self.bindings.constants = constants;
-        self
-    }
-
+    with_constants(bindings.constants: Vec<(String, String)>);
     /// Sets the inputs that are states.
-    #[must_use]
-    pub fn with_state(mut self, state: State) -> Self {
-        self.bindings.state = state;
-        self
-    }
+    with_state(bindings.state: State);
 }

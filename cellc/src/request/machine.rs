@@ -44,25 +44,12 @@ impl Machine {
     }
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the target.
-    #[must_use]
-    pub fn with_target(mut self, target: &'static Arch) -> Self {
-        self.machine.target = target;
-        self
-    }
-
+    with_target(machine.target: &'static Arch);
     /// Sets the instruction sets to add to the baseline.
-    #[must_use]
-    pub fn with_isas(mut self, isas: Option<Vec<&'static Isa>>) -> Self {
-        self.machine.isas = isas;
-        self
-    }
-
+    with_isas(machine.isas: Option<Vec<&'static Isa>>);
     /// Sets the number of threads of a step.
-    #[must_use]
-    pub fn with_threads(mut self, threads: Threads) -> Self {
-        self.machine.threads = threads;
-        self
-    }
+    with_threads(machine.threads: Threads);
 }

@@ -1,5 +1,19 @@
 //! What the user asked for: bindings, output, machine, numerics and tuning.
 
+/// Methods that set one field each and return the options: name, path of the field, type.
+macro_rules! setters {
+    ($of:ident; $($(#[$doc:meta])* $name:ident($($field:ident).+: $type:ty);)*) => {
+        impl $of {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, value: $type) -> Self {
+                self.$($field).+ = value;
+                self
+            })*
+        }
+    };
+}
+
 mod bindings;
 mod machine;
 mod numerics;
@@ -118,11 +132,8 @@ impl Options {
     }
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the names of options in messages.
-    #[must_use]
-    pub fn with_wording(mut self, wording: Wording) -> Self {
-        self.wording = wording;
-        self
-    }
+    with_wording(wording: Wording);
 }

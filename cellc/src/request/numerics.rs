@@ -119,46 +119,18 @@ impl Numerics {
     }
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the largest error of activations.
-    #[must_use]
-    pub fn with_accuracy(mut self, accuracy: Accuracy) -> Self {
-        self.numerics.accuracy = accuracy;
-        self
-    }
-
+    with_accuracy(numerics.accuracy: Accuracy);
     /// Sets whether multiply-add is fused.
-    #[must_use]
-    pub fn with_fma(mut self, fma: Fma) -> Self {
-        self.numerics.fma = fma;
-        self
-    }
-
+    with_fma(numerics.fma: Fma);
     /// Sets whether denormals are kept.
-    #[must_use]
-    pub fn with_keep_denormals(mut self, keep_denormals: bool) -> Self {
-        self.numerics.keep_denormals = keep_denormals;
-        self
-    }
-
+    with_keep_denormals(numerics.keep_denormals: bool);
     /// Sets the precision of matrices.
-    #[must_use]
-    pub fn with_precision(mut self, precision: Option<Precision>) -> Self {
-        self.numerics.precision = precision;
-        self
-    }
-
+    with_precision(numerics.precision: Option<Precision>);
     /// Sets the precision of single layers.
-    #[must_use]
-    pub fn with_precision_of(mut self, precision_of: Vec<(String, Precision)>) -> Self {
-        self.numerics.precision_of = precision_of;
-        self
-    }
-
+    with_precision_of(numerics.precision_of: Vec<(String, Precision)>);
     /// Sets the magnitudes for the stated error bound.
-    #[must_use]
-    pub fn with_range(mut self, range: Range) -> Self {
-        self.numerics.range = range;
-        self
-    }
+    with_range(numerics.range: Range);
 }

@@ -84,39 +84,16 @@ impl Output {
     }
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the language.
-    #[must_use]
-    pub fn with_language(mut self, language: Language) -> Self {
-        self.output.language = language;
-        self
-    }
-
+    with_language(output.language: Language);
     /// Sets the name of the type and of the function.
-    #[must_use]
-    pub fn with_name(mut self, name: Option<String>) -> Self {
-        self.output.name = name;
-        self
-    }
-
+    with_name(output.name: Option<String>);
     /// Sets the place of the weights.
-    #[must_use]
-    pub fn with_weights_as(mut self, weights_as: WeightsAs) -> Self {
-        self.output.weights_as = weights_as;
-        self
-    }
-
+    with_weights_as(output.weights_as: WeightsAs);
     /// Sets the header file with the type of the tables of functions.
-    #[must_use]
-    pub fn with_interface(mut self, interface: Option<PathBuf>) -> Self {
-        self.output.interface = interface;
-        self
-    }
-
+    with_interface(output.interface: Option<PathBuf>);
     /// Sets whether generated Rust implements the trait of cellc-runtime.
-    #[must_use]
-    pub fn with_runtime(mut self, runtime: bool) -> Self {
-        self.output.runtime = runtime;
-        self
-    }
+    with_runtime(output.runtime: bool);
 }

@@ -78,76 +78,30 @@ impl Tuning {
     }
 }
 
-impl Tuning {
+setters! {
+    Tuning;
     /// Sets how far to unroll loops.
-    #[must_use]
-    pub fn with_unroll(mut self, unroll: Unroll) -> Self {
-        self.unroll = unroll;
-        self
-    }
-
+    with_unroll(unroll: Unroll);
     /// Sets the columns of a panel.
-    #[must_use]
-    pub fn with_panel_columns(mut self, panel_columns: Option<usize>) -> Self {
-        self.panel_columns = panel_columns;
-        self
-    }
-
+    with_panel_columns(panel_columns: Option<usize>);
     /// Sets the rows of a batch, or steps of a sequence, per weight that is read.
-    #[must_use]
-    pub fn with_rows_at_once(mut self, rows_at_once: Option<usize>) -> Self {
-        self.rows_at_once = rows_at_once;
-        self
-    }
-
+    with_rows_at_once(rows_at_once: Option<usize>);
     /// Sets whether every other step reads the panels from the last to the first.
-    #[must_use]
-    pub fn with_alternate(mut self, alternate: Option<bool>) -> Self {
-        self.alternate = alternate;
-        self
-    }
-
+    with_alternate(alternate: Option<bool>);
     /// Sets whether the x terms of all steps are computed before the first step.
-    #[must_use]
-    pub fn with_input_first(mut self, input_first: Option<bool>) -> Self {
-        self.input_first = input_first;
-        self
-    }
-
+    with_input_first(input_first: Option<bool>);
     /// Sets whether pointwise operations join the kernel of their operand.
-    #[must_use]
-    pub fn with_fuse(mut self, fuse: Option<bool>) -> Self {
-        self.fuse = fuse;
-        self
-    }
-
+    with_fuse(fuse: Option<bool>);
     /// Sets whether an If computes only the taken side.
-    #[must_use]
-    pub fn with_branches(mut self, branches: Option<bool>) -> Self {
-        self.branches = branches;
-        self
-    }
-
+    with_branches(branches: Option<bool>);
     /// Sets whether two threads share a cell.
-    #[must_use]
-    pub fn with_halves(mut self, halves: Option<bool>) -> Self {
-        self.halves = halves;
-        self
-    }
-
+    with_halves(halves: Option<bool>);
     /// Sets whether tiles (AMX) compute the sums of several rows.
-    #[must_use]
-    pub fn with_tiles(mut self, tiles: Option<bool>) -> Self {
-        self.tiles = tiles;
-        self
-    }
+    with_tiles(tiles: Option<bool>);
 }
 
-impl Options {
+setters! {
+    Options;
     /// Sets the decisions of the planner.
-    #[must_use]
-    pub fn with_tuning(mut self, tuning: Tuning) -> Self {
-        self.tuning = tuning;
-        self
-    }
+    with_tuning(tuning: Tuning);
 }

@@ -232,7 +232,7 @@ impl Code {
     }
 }
 
-/// What aligns memory to so many bytes, where that is more than a float has anyway.
+/// The alignment specifier for a number of bytes; empty up to the alignment of a float.
 fn aligned(alignment: usize) -> String {
     if alignment > 4 { format!("_Alignas({alignment}) ") } else { String::new() }
 }

@@ -48,7 +48,7 @@ pub(super) struct Used {
     processors: BTreeSet<&'static str>,
 }
 
-/// Dot products of integers, and what they compute.
+/// The methods for dot products of integers, and their formulas.
 const DOTS: [(&str, &str); 3] = [
     ("dot_pairs", "`c` and the products of the halves of `self` with those of `b`: 16 bits each, with a sign."),
     ("dot_quads", "`c` and the products of the bytes of `self` with those of `b`, each with a sign."),
@@ -85,7 +85,7 @@ impl Used {
         self.columns.insert(use_of);
     }
 
-    /// Notes what the weights of such rows are.
+    /// Notes the conversion of weights of this element type to f32.
     pub(super) fn weights(&mut self, element: Element) {
         let conversion = match element {
             Element::F16 => "from_halves",
@@ -1000,7 +1000,7 @@ impl Types<'_> {
         head + &formatted(&out)
     }
 
-    /// What the macros that are called make, as far as it names what modules share.
+    /// The code of the called macros `array!` and `number!`, to find the shared items that it names.
     fn of_macros(&self, calls: &str) -> String {
         let kinds = [("array!(", Kind::Array), ("number!(", Kind::Number)];
         kinds

@@ -20,7 +20,7 @@ enum Kind {
 //.
 }
 //* asks
-/// What [`Isa::detect`] has found, 0 before it is called.
+/// The result of [`Isa::detect`] as a number; 0 before the first call.
 static FOUND: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0);
 //.
 #[unused]
