@@ -1,6 +1,6 @@
 //! Every stage of the pipeline on tiny models, as `--emit` prints it.
 
-use cellc::internals::arch::Isa;
+use cellc::internals::arch::{Isa, TARGETS};
 use cellc::internals::compile::{Compilation, compile};
 use cellc::internals::front::formats::{self, ReadOptions};
 use cellc::internals::front::openvino;
@@ -196,6 +196,25 @@ fn a_second_thread_without_work_is_said() {
         assert_eq!(warnings.is_empty(), said.is_none(), "{tuning:?}: {warnings}");
         assert!(said.is_none_or(|said| warnings.contains(said)), "{tuning:?}: {warnings}");
     }
+}
+
+/// Generated Rust imports intrinsics if and only if its module `vectors` exports them, for every
+/// target.
+#[test]
+fn intrinsics_are_imported_from_a_module_that_exists() {
+    let mut with_intrinsics = 0;
+    for target in TARGETS {
+        for case in ["lstm_cell", "convolutions_2d"] {
+            let path = corpus::folder().join(case).join("model.xml");
+            let (model, _) = formats::read(&path, &ReadOptions::default()).expect("the corpus is right");
+            let compilation = compile(&model, &Options::default().with_target(target)).expect("the corpus compiles");
+            let [(_, text), ..] = &files(&compilation)[..] else { panic!("a file") };
+            let found = ["use super::vectors::intrinsics::*;", "mod intrinsics {"].map(|line| text.contains(line));
+            assert_eq!(found[0], found[1], "{case} for {}", target.name);
+            with_intrinsics += usize::from(found[0]);
+        }
+    }
+    assert!(with_intrinsics > 0, "no target has intrinsics");
 }
 
 #[test]

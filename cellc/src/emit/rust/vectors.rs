@@ -989,8 +989,11 @@ impl Types<'_> {
         };
         let imported: Vec<_> = traits.chain(names().filter(is_imported)).collect();
         let mut head = String::new();
-        let is_fused =
-            |isa: &Isa| !self.own.lanes.is_empty() && !isa.rust_vectors.is_empty() && called.contains(isa.rust_mul_add);
+        let is_fused = |isa: &Isa| {
+            let has_intrinsics = isa.rust_vectors.iter().any(|row| self.arch.may_be(row.processor));
+            let mul_add = isa.rust_mul_add;
+            !self.own.lanes.is_empty() && has_intrinsics && !mul_add.is_empty() && called.contains(mul_add)
+        };
         if has_registers || [Some(self.isa), self.fused_by].into_iter().flatten().any(is_fused) {
             head.push_str("use super::vectors::intrinsics::*;\n");
         }
