@@ -11,7 +11,7 @@ use crate::request::WeightFormat;
 pub(crate) struct Matrix<'a> {
     /// The operation.
     pub(crate) node: &'a ValidNode,
-    /// The matrix in messages: W, R or the weights.
+    /// The matrix in messages: W, R, the matrix or the weights.
     pub(crate) name: &'static str,
     /// The constant that contains the matrix.
     pub(crate) tensor: &'a Tensor,

@@ -102,7 +102,7 @@ impl ProductPrecision {
 /// The precision of every product of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precisions {
-    /// By the first value of the operation; all others are f32.
+    /// By the first value of the operation. Empty for [`Precisions::F32`].
     of: BTreeMap<usize, ProductPrecision>,
 }
 
@@ -140,8 +140,8 @@ impl Precisions {
         self.of.values().any(|of| stored(of).iter().any(|count| words.contains(count)))
     }
 
-    /// The numbers of weights that are stored in 8 bits because the model is quantised: integers,
-    /// and integers with scales.
+    /// The numbers of weights that are stored in 8 bits because the model is quantised: weights of
+    /// products without scales of the model, and of products with them.
     pub(crate) fn quantised_weights(&self) -> [usize; 2] {
         let mut counts = [0; 2];
         for of in self.quantised().filter(|of| of.weights) {

@@ -6,7 +6,7 @@ use crate::encoding::{INT8_MOST, Stored, scale_of_whole_numbers};
 use crate::model::{SCALES, ValidModel, ValidNode, ValidOp, WeightSource, WholeNumbers};
 use crate::request::{Arithmetic, Numerics, WeightFormat};
 
-/// An operation that multiplies integers of a quantised model.
+/// The integers of one operation of a quantised model: its weights, x and h.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Quantised {
     /// True if the matrices are stored in 8 bits for every `--precision`: rows are integers, or
@@ -176,9 +176,9 @@ fn is_h_needed(node: &ValidNode, h: Option<Multiples>) -> bool {
     }
 }
 
-/// True if the sums of products with x do not exceed 32 bits; no weight exceeds 127.
-fn fits(matrix: &Matrix<'_>, x: Multiples) -> bool {
-    matrix.columns.saturating_mul(usize::from(x.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
+/// True if the sums of products with an operand do not exceed 32 bits; no weight exceeds 127.
+fn fits(matrix: &Matrix<'_>, operand: Multiples) -> bool {
+    matrix.columns.saturating_mul(usize::from(operand.magnitude()) * INT8_MOST as usize) <= i32::MAX as usize
 }
 
 /// True if all elements are integers of 8 bits.

@@ -831,7 +831,7 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
         None => isa.words.is_empty() || precisions.multiply_any(isa.words),
     };
     let baseline = options.machine.target.baseline;
-    // what makes 0 of subnormal numbers stands beside one lane
+    // an instruction set that flushes subnormal numbers to zero needs the set of one lane, too
     let flushes = options.known_isas().any(|isa| isa.c_flushes.is_some() && asked(&isa));
     options.known_isas().filter(|isa| *isa == baseline || asked(isa) || flushes && isa.lanes == 1).collect()
 }

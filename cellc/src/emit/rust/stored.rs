@@ -74,9 +74,9 @@ impl RustFile<'_> {
         };
         let layout = match &buffer.layout[..] {
             [] => String::new(),
-            groups => format!(": {}", layout(groups, self.program.alignment)),
+            groups => format!(": {}", layout(groups, buffer.len, self.program.alignment)),
         };
-        (kernel.clone(), format!("The weights of `{kernel}`, in the order in which it reads them{format}{layout}."))
+        (kernel.clone(), format!("The weights of `{kernel}`{format}{layout}."))
     }
 
     /// What tells the fields apart in the text.
@@ -93,8 +93,8 @@ impl RustFile<'_> {
     }
 }
 
-/// How panels stand side by side, in words.
-fn layout(groups: &[PanelGroup], alignment: usize) -> String {
+/// The panels of a buffer of `len` elements, in words.
+fn layout(groups: &[PanelGroup], len: usize, alignment: usize) -> String {
     let alike = |one: &PanelGroup, other: &PanelGroup| {
         let rows = |part: &PanelPart| (part.of, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec());
         one.parts.iter().map(rows).eq(other.parts.iter().map(rows))
@@ -111,9 +111,11 @@ fn layout(groups: &[PanelGroup], alignment: usize) -> String {
         });
     }
     let is_m = |group: &PanelGroup| group.parts.iter().any(|part| part.sums.contains(&"m"));
-    let of_m = if groups.iter().any(is_m) { "; m is what r multiplies in n" } else { "" };
+    let of_m = if groups.iter().any(is_m) { "; m is the recurrent part of n, which r multiplies" } else { "" };
     let has_gaps = |group: &PanelGroup| group.parts.windows(2).any(|two| two[0].end() < two[1].at);
-    let of_gaps = match groups.iter().any(has_gaps) {
+    let end = |group: &PanelGroup| group.count * group.parts.last().map_or(0, PanelPart::end);
+    let is_filled = groups.iter().any(has_gaps) || groups.iter().map(end).sum::<usize>() < len;
+    let of_gaps = match is_filled {
         true => format!("; zeros fill parts up to a multiple of {alignment} bytes"),
         false => String::new(),
     };

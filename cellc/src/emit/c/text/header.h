@@ -164,10 +164,10 @@ void PREFIX_state_reset(PREFIX_state *state);
 //: function
 
 //* no pool
-/* One step, as a pure function: reads every input and writes every output. */
+/* One step: reads every input and writes every output. */
 //.
 //* pool
-/* One step, as a pure function: reads every input and writes every output. Without a pool (NULL) the caller computes
+/* One step: reads every input and writes every output. Without a pool (NULL) the caller computes
  * both halves of a cell. */
 //.
 void PREFIX_run(RUN_PARAMETERS);

@@ -236,7 +236,7 @@ impl State {
 }
 
 //: function
-/// One step, as a pure function: reads every input and writes every output.
+/// One step: reads every input and writes every output.
 #[unused]
 pub fn FUNCTION(RUN_PARAMETERS: ()) {
 //* isas to choose
