@@ -9,31 +9,31 @@ use proc_macro::TokenStream;
 #[doc = include_str!("gru_cell.md")]
 #[proc_macro]
 pub fn gru_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::GruCell, input.into()).into()
+    expand(Macro::GRU_CELL, input.into()).into()
 }
 
 #[doc = include_str!("rnn_cell.md")]
 #[proc_macro]
 pub fn rnn_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::RnnCell, input.into()).into()
+    expand(Macro::RNN_CELL, input.into()).into()
 }
 
 #[doc = include_str!("lstm_cell.md")]
 #[proc_macro]
 pub fn lstm_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::LstmCell, input.into()).into()
+    expand(Macro::LSTM_CELL, input.into()).into()
 }
 
 #[doc = include_str!("augru_cell.md")]
 #[proc_macro]
 pub fn augru_cell(input: TokenStream) -> TokenStream {
-    expand(Macro::AugruCell, input.into()).into()
+    expand(Macro::AUGRU_CELL, input.into()).into()
 }
 
 #[doc = include_str!("gru_sequence.md")]
 #[proc_macro]
 pub fn gru_sequence(input: TokenStream) -> TokenStream {
-    expand(Macro::GruSequence, input.into()).into()
+    expand(Macro::GRU_SEQUENCE, input.into()).into()
 }
 
 /// Declares an RNN over a number of steps, OpenVINO's RNNSequence-5: [`gru_sequence!`] with the
@@ -46,7 +46,7 @@ pub fn gru_sequence(input: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro]
 pub fn rnn_sequence(input: TokenStream) -> TokenStream {
-    expand(Macro::RnnSequence, input.into()).into()
+    expand(Macro::RNN_SEQUENCE, input.into()).into()
 }
 
 /// Declares an LSTM over a number of steps, OpenVINO's LSTMSequence-5: [`gru_sequence!`] with the
@@ -62,7 +62,7 @@ pub fn rnn_sequence(input: TokenStream) -> TokenStream {
 /// Beside `h` it has the cell state `c [batch, D, hidden_size]`, and the further output `c_out`.
 #[proc_macro]
 pub fn lstm_sequence(input: TokenStream) -> TokenStream {
-    expand(Macro::LstmSequence, input.into()).into()
+    expand(Macro::LSTM_SEQUENCE, input.into()).into()
 }
 
 /// Declares a GRU with attention over a number of steps, OpenVINO's AUGRUSequence:
@@ -77,11 +77,11 @@ pub fn lstm_sequence(input: TokenStream) -> TokenStream {
 /// Beside `x` it reads the attention `a [batch, steps, 1]`.
 #[proc_macro]
 pub fn augru_sequence(input: TokenStream) -> TokenStream {
-    expand(Macro::AugruSequence, input.into()).into()
+    expand(Macro::AUGRU_SEQUENCE, input.into()).into()
 }
 
 #[doc = include_str!("gru.md")]
 #[proc_macro]
 pub fn gru(input: TokenStream) -> TokenStream {
-    expand(Macro::AppleGru, input.into()).into()
+    expand(Macro::APPLE_GRU, input.into()).into()
 }

@@ -382,16 +382,16 @@ mod tests {
     #[test]
     fn metadata_of_a_file_say_what_a_macro_need_not() {
         assert_eq!(
-            expanded(Macro::GruCell, ""),
-            expanded(Macro::GruCell, ", prefix = \"gru\", head = \"fc\", head_activation = sigmoid, input_size = 4")
+            expanded(Macro::GRU_CELL, ""),
+            expanded(Macro::GRU_CELL, ", prefix = \"gru\", head = \"fc\", head_activation = sigmoid, input_size = 4")
         );
         for (called, keys, found) in [
-            (Macro::GruCell, ", head = \"out\"", "`head` is out here and fc in the metadata of"),
-            (Macro::GruCell, ", skip = true", "`skip` adds 4 inputs to 1 output"),
-            (Macro::LstmCell, "", "the cell is lstm here and gru in the metadata of"),
-            (Macro::GruCell, ", gate_order = icfo", "`gate_order` is icfo, and the cell is gru"),
-            (Macro::GruCell, ", hidden_size = 15", "`hidden_size` is 15 here and 16 in"),
-            (Macro::AppleGru, ", steps = 3", "have the key"),
+            (Macro::GRU_CELL, ", head = \"out\"", "`head` is out here and fc in the metadata of"),
+            (Macro::GRU_CELL, ", skip = true", "`skip` adds 4 inputs to 1 output"),
+            (Macro::LSTM_CELL, "", "the cell is lstm here and gru in the metadata of"),
+            (Macro::GRU_CELL, ", gate_order = icfo", "`gate_order` is icfo, and the cell is gru"),
+            (Macro::GRU_CELL, ", hidden_size = 15", "`hidden_size` is 15 here and 16 in"),
+            (Macro::APPLE_GRU, ", steps = 3", "have the key"),
         ] {
             let text = expanded(called, keys);
             assert!(text.contains("compile_error") && text.contains(found), "{keys}: {found} is not in {text}");

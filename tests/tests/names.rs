@@ -569,7 +569,7 @@ fn macros_take_any_name() {
     let types: BTreeSet<_> = types.filter(|name| name != "Self" && name != "_").collect();
     let texts = types.iter().map(|name| {
         let call = format!("pub {name}<hidden_size = 1, input_size = 1>").parse().expect("tokens");
-        let text = cellc::macros::expand(Macro::RnnCell, call).to_string();
+        let text = cellc::macros::expand(Macro::RNN_CELL, call).to_string();
         assert!(!text.contains("compile_error"), "{name}: {text}");
         text
     });

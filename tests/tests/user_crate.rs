@@ -219,7 +219,7 @@ fn one_that_includes_what_its_build_script_compiles() {
 fn an_expansion_holds_no_path_of_the_machine() {
     // as the macro crate does it
     let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
-    let text = expand(Macro::GruCell, call).to_string();
+    let text = expand(Macro::GRU_CELL, call).to_string();
     assert!(text.contains("pub mod baked") && !text.contains("compile_error"), "{text:.2000}");
     assert!(text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"), "{text:.2000}");
     assert!(!text.contains(env!("CARGO_MANIFEST_DIR").trim_end_matches("tests")), "a path of the machine");

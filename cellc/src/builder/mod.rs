@@ -13,7 +13,7 @@ use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
 #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
-use crate::front::keys::{Family, Key, Spanned, Value};
+use crate::front::keys::{Key, Spanned, Value};
 use crate::front::layer::Declared;
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::apple;
@@ -25,7 +25,7 @@ use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 #[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
-use crate::model::{Activation, Direction, InputFile, LstmGateOrder, Model, Tensor};
+use crate::model::{Activation, Direction, Family, InputFile, LstmGateOrder, Model, Tensor};
 use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
 
 /// Compiles a model in a build script, into `OUT_DIR`.

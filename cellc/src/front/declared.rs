@@ -5,13 +5,13 @@
 //! a [`Stack`].
 
 use super::graph::Graph;
-use super::keys::{CLIP, Family, Key, Spanned, is_clip};
+use super::keys::{CLIP, Key, Spanned, is_clip};
 use super::layer::{Declared, LayerOutputs, LayerPlace, apple};
 use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording};
-use crate::model::{Direction, Model, Spelling};
+use crate::model::{Direction, Family, Model, Spelling};
 
 /// The largest number of layers.
 const MOST_LAYERS: usize = 1000;

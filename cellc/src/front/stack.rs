@@ -318,8 +318,8 @@ impl DenseLayer {
 #[cfg(all(test, feature = "read-safetensors"))]
 mod tests {
     use super::*;
-    use crate::front::keys::Family;
     use crate::front::layout::Named;
+    use crate::model::Family;
     use crate::reference::{initial_variables, reference};
     use crate::request::Options;
     use crate::validate::validate;

@@ -1,13 +1,13 @@
 //! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods
 //! of the Builder, or the file's own metadata, where a key is called `cellc.` and its name.
 
-use super::keys::{Family, Key, KeyValue, Keys, Spanned};
+use super::keys::{Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
 use super::layout::{Framework, GateOrder};
 use super::model_file::ModelFile;
 use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
-use crate::model::{CellKind, Direction, Model, ResetGate};
+use crate::model::{CellKind, Direction, Family, Model, ResetGate};
 
 /// What stands in front of a key in the metadata of a file.
 const METADATA: &str = "cellc.";

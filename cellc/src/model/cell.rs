@@ -9,59 +9,138 @@ pub enum ResetGate {
     AfterMatMul,
 }
 
-/// Which recurrent cell.
+/// A family of recurrent cells, without the place of the reset gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellKind {
-    /// RNNCell: one gate.
+#[allow(missing_docs)] // the names say it
+pub enum Family {
     Rnn,
-    /// GRUCell: gates z, r, h in this order.
+    Gru,
+    /// A GRU whose update gate is scaled by an attention, `z <- (1 - a).z`.
+    Augru,
+    Lstm,
+}
+
+/// The facts about a family of cells.
+struct FamilyRow {
+    /// The name in lower case, as in `gru_cell!` and `--cell gru`.
+    name: &'static str,
+    /// OpenVINO's operation for one step. Messages and comments use this name.
+    step: &'static str,
+    /// OpenVINO's operation for a sequence. Messages and comments use this name.
+    sequence: &'static str,
+    /// The gates in the order of W and R, one letter each: `h` is the candidate of a GRU, `c` the
+    /// candidate of an LSTM.
+    gates: &'static str,
+    /// The default activations, one for each activation that the cell takes.
+    activations: &'static [Activation],
+}
+
+impl Family {
+    /// The table of cells.
+    fn row(self) -> &'static FamilyRow {
+        const GATED: &[Activation] = &[Activation::Sigmoid, Activation::Tanh];
+        match self {
+            Self::Rnn => &FamilyRow {
+                name: "rnn",
+                step: "RNNCell",
+                sequence: "RNNSequence",
+                gates: "h",
+                activations: &[Activation::Tanh],
+            },
+            Self::Gru => {
+                &FamilyRow { name: "gru", step: "GRUCell", sequence: "GRUSequence", gates: "zrh", activations: GATED }
+            }
+            Self::Augru => &FamilyRow {
+                name: "augru",
+                step: "AUGRUCell",
+                sequence: "AUGRUSequence",
+                gates: "zrh",
+                activations: GATED,
+            },
+            Self::Lstm => &FamilyRow {
+                name: "lstm",
+                step: "LSTMCell",
+                sequence: "LSTMSequence",
+                gates: "fico",
+                activations: &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
+            },
+        }
+    }
+
+    /// The name in lower case.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// True if the family has a reset gate.
+    pub fn has_reset_gate(self) -> bool {
+        matches!(self, Self::Gru | Self::Augru)
+    }
+
+    /// The default activations, one for each activation that the cell takes.
+    pub fn default_activations(self) -> &'static [Activation] {
+        self.row().activations
+    }
+
+    /// The cell of this family. `reset` is ignored if the family has no reset gate.
+    pub fn kind(self, reset: ResetGate) -> CellKind {
+        match self {
+            Self::Rnn => CellKind::Rnn,
+            Self::Gru => CellKind::Gru(reset),
+            Self::Augru => CellKind::Augru(reset),
+            Self::Lstm => CellKind::Lstm,
+        }
+    }
+}
+
+/// A recurrent cell: its family, and the place of the reset gate if the family has a reset gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum CellKind {
+    Rnn,
     Gru(ResetGate),
-    /// AUGRUCell: a GRU whose update gate is scaled by an attention, `z <- (1 - a).z`.
     Augru(ResetGate),
-    /// LSTMCell: gates f, i, c, o in this order.
     Lstm,
 }
 
 impl CellKind {
-    /// How many gates W and R hold.
+    /// The family: the key of the table of cells.
+    pub fn family(self) -> Family {
+        match self {
+            Self::Rnn => Family::Rnn,
+            Self::Gru(_) => Family::Gru,
+            Self::Augru(_) => Family::Augru,
+            Self::Lstm => Family::Lstm,
+        }
+    }
+
+    /// The number of gates in W and R.
     pub fn gates(self) -> usize {
-        match self {
-            Self::Rnn => 1,
-            Self::Gru(_) | Self::Augru(_) => 3,
-            Self::Lstm => 4,
-        }
+        self.gate_letters().len()
     }
 
-    /// How many hidden_size-long parts B holds.
+    /// The number of parts of B; each part has `hidden_size` elements.
     pub fn bias_parts(self) -> usize {
-        match self {
-            Self::Rnn => 1,
-            Self::Gru(ResetGate::BeforeMatMul) | Self::Augru(ResetGate::BeforeMatMul) => 3,
-            Self::Gru(ResetGate::AfterMatMul) | Self::Augru(ResetGate::AfterMatMul) => 4,
-            Self::Lstm => 4,
-        }
+        // the candidate of a GRU adds a second bias to R h before the reset gate multiplies the sum
+        self.gates() + usize::from(self.reset_gate() == Some(ResetGate::AfterMatMul))
     }
 
-    /// How many activation functions it takes, and which when none is given.
+    /// The default activations, one for each activation that the cell takes.
     pub fn default_activations(self) -> &'static [Activation] {
-        match self {
-            Self::Rnn => &[Activation::Tanh],
-            Self::Gru(_) | Self::Augru(_) => &[Activation::Sigmoid, Activation::Tanh],
-            Self::Lstm => &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
-        }
+        self.family().default_activations()
     }
 
-    /// Whether it has a cell state c beside its hidden state h.
+    /// True if the cell has a cell state `c` beside its hidden state `h`.
     pub fn has_cell_state(self) -> bool {
         self == Self::Lstm
     }
 
-    /// Whether it takes an attention a.
+    /// True if the cell reads an attention `a`.
     pub fn has_attention(self) -> bool {
         matches!(self, Self::Augru(_))
     }
 
-    /// The place of the reset gate, where there is one.
+    /// The place of the reset gate. `None` if the cell has no reset gate.
     pub fn reset_gate(self) -> Option<ResetGate> {
         match self {
             Self::Gru(reset) | Self::Augru(reset) => Some(reset),
@@ -69,43 +148,31 @@ impl CellKind {
         }
     }
 
-    /// Whether a gate multiplies r * h by R: the candidate of a GRU that resets before.
+    /// True if the gate multiplies `r * h` by R: the candidate of a GRU whose reset gate stands
+    /// before the product.
     pub fn multiplies_reset_h(self, gate: usize) -> bool {
         self.reset_gate() == Some(ResetGate::BeforeMatMul) && self.gate(gate) == Some('h')
     }
 
-    /// Its gates in W and R, a letter each, h being the candidate of a GRU and c that of an LSTM.
+    /// The gates in the order of W and R, one letter each: `h` is the candidate of a GRU, `c` the
+    /// candidate of an LSTM.
     pub fn gate_letters(self) -> &'static str {
-        match self {
-            Self::Rnn => "h",
-            Self::Gru(_) | Self::Augru(_) => "zrh",
-            Self::Lstm => "fico",
-        }
+        self.family().row().gates
     }
 
-    /// The letter of one of them, of a cell that has several.
+    /// The letter of the gate at `place`. `None` if the cell has one gate.
     fn gate(self, place: usize) -> Option<char> {
         self.gate_letters().chars().nth(place).filter(|_| self.gates() > 1)
     }
 
-    /// What messages and comments call one step: its name in OpenVINO.
+    /// OpenVINO's operation for one step. Messages and comments use this name.
     pub fn op_name(self) -> &'static str {
-        match self {
-            Self::Rnn => "RNNCell",
-            Self::Gru(_) => "GRUCell",
-            Self::Augru(_) => "AUGRUCell",
-            Self::Lstm => "LSTMCell",
-        }
+        self.family().row().step
     }
 
-    /// What messages and comments call a sequence: its name in OpenVINO.
+    /// OpenVINO's operation for a sequence. Messages and comments use this name.
     pub fn sequence_name(self) -> &'static str {
-        match self {
-            Self::Rnn => "RNNSequence",
-            Self::Gru(_) => "GRUSequence",
-            Self::Augru(_) => "AUGRUSequence",
-            Self::Lstm => "LSTMSequence",
-        }
+        self.family().row().sequence
     }
 }
 

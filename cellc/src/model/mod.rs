@@ -17,7 +17,7 @@ mod valid;
 mod whole;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
-pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, LstmGateOrder, ResetGate, WeightLayout};
+pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
 #[cfg(feature = "internals")]
 pub use equations::general_equations;

@@ -4,12 +4,12 @@
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::keys::{Family, Spanned};
+use crate::front::keys::Spanned;
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
-use crate::model::{LedgerEntry, Tensor, counted};
+use crate::model::{Family, LedgerEntry, Tensor, counted};
 
 /// What diagnostics call the layers.
 const DECLARED_BY: &str = "NAM's LSTM";

@@ -3,12 +3,12 @@
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-use crate::front::keys::{Family, Key, Spanned};
+use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
-use crate::model::{Activation, LedgerEntry, Tensor, counted, shape_text};
+use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
 
 /// What diagnostics call the layers.
 const DECLARED_BY: &str = "RTNeural's layer";

@@ -3,7 +3,7 @@
 use super::Declaration;
 use super::form::NAME;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::front::keys::{Family, Key, Macro, Spanned, Value};
+use crate::front::keys::{Key, Macro, Spanned, Value};
 #[cfg(feature = "read-safetensors")]
 use crate::front::layer::Declared;
 use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
@@ -148,7 +148,7 @@ impl Declaration {
             );
             return problems;
         };
-        if Family::of(cell.kind) != self.called.family() || cell.sequence.is_some() != self.called.is_sequence() {
+        if cell.kind.family() != self.called.family() || cell.sequence.is_some() != self.called.is_sequence() {
             let op = if cell.sequence.is_some() { cell.kind.sequence_name() } else { cell.kind.op_name() };
             problems.push(
                 Diagnostic::error(file.origin.clone(), format!("the cell in {} is {op}", file.value))
@@ -229,7 +229,7 @@ const NO_CLIP: f32 = 0.0;
 
 /// The macro for what a model file holds.
 fn declares(cell: &ValidCell) -> &'static str {
-    Macro::of(Family::of(cell.kind), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
+    Macro::of(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
 }
 
 /// A file of more weights than a macro bakes in.

@@ -24,7 +24,7 @@ fn every_key_is_read() {
     let text = "pub(crate) A<hidden_size = 4, input_size = 0x2, batch = 1_0, linear_before_reset = true, clip = 3, \
         activations = [relu, tanh], isa = [avx2], unroll = none, fma = off, accuracy = fast, keep_denormals = true, \
         precision = int8, precision_of = [\"a=f16\"], threads = 2>";
-    let declaration = declared(Macro::GruCell, text);
+    let declaration = declared(Macro::GRU_CELL, text);
     let cell = declaration.declared(None).expect("all sizes are known");
     assert_eq!((cell.hidden_size.value, cell.input_size.value), (4, 2));
     assert_eq!(cell.keys.value(Key::Batch), Some(10));
@@ -43,32 +43,32 @@ fn every_key_is_read() {
 
 #[test]
 fn a_skip_adds_the_input_to_the_output() {
-    let cell = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known");
+    let cell = |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
     let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model();
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
     assert!(cell("A<hidden_size = 4, input_size = 2, skip = false>").problems(Wording::default()).0.is_empty());
     let wrong = cell("A<hidden_size = 4, input_size = 2, skip = true>").problems(Wording::default());
     assert_eq!(wrong.0[0].found, "--skip adds 2 inputs to 4 outputs");
-    let problems = found(Macro::GruCell, "A<model = \"a.xml\", skip = true>");
+    let problems = found(Macro::GRU_CELL, "A<model = \"a.xml\", skip = true>");
     assert_eq!(problems[0].1, "`skip` is given together with `model`");
 }
 
 #[test]
 fn an_order_of_gates_belongs_to_a_file_of_weights() {
-    let declaration = declared(Macro::LstmCell, "A<weights = \"a.safetensors\", gate_order = icfo>");
+    let declaration = declared(Macro::LSTM_CELL, "A<weights = \"a.safetensors\", gate_order = icfo>");
     assert_eq!(declaration.keys.value(Key::GateOrder), GateOrder::new("icfo"));
-    let problems = found(Macro::GruCell, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
+    let problems = found(Macro::GRU_CELL, "A<hidden_size = 4, input_size = 2, gate_order = zrn>");
     assert_eq!(problems[0].1, "`gate_order` is given without a file of tensors");
-    let problems = found(Macro::GruCell, "A<weights = \"a.safetensors\", gate_order = zrr>");
+    let problems = found(Macro::GRU_CELL, "A<weights = \"a.safetensors\", gate_order = zrr>");
     assert_eq!(problems[0].1, "`gate_order` cannot be `zrr`");
-    let problems = found(Macro::RnnCell, "A<weights = \"a.safetensors\", gate_order = zrn>");
+    let problems = found(Macro::RNN_CELL, "A<weights = \"a.safetensors\", gate_order = zrn>");
     assert_eq!(problems[0].1, "`gate_order` is not a key of rnn_cell!");
 }
 
 #[test]
 fn the_model_has_what_the_cell_takes() {
-    let model = |text: &str| declared(Macro::GruCell, text).declared(None).expect("all sizes are known").model();
+    let model = |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known").model();
     let shapes = |model: &Model| {
         let shape = |node: &usize| model.values[model.nodes[*node].outputs[0].0].shape.clone().expect("a shape");
         model.parameters.iter().map(shape).collect::<Vec<_>>()
@@ -89,27 +89,27 @@ fn the_model_has_what_the_cell_takes() {
 #[test]
 fn problems_keep_their_tokens() {
     let problems = found(
-        Macro::RnnCell,
+        Macro::RNN_CELL,
         "A<hidden_size = 0, linear_before_reset = true, clip = 1, clip = 2, activations = [tan]>",
     );
     let at: Vec<&str> = problems.iter().map(|(at, _)| &at[..]).collect();
     assert_eq!(at, ["hidden_size = 0", "linear_before_reset", "clip", "tan", "A"]);
     assert!(problems[4].1.contains("`input_size` is missing"), "{problems:?}");
 
-    let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 1e-50>");
+    let problems = found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, clip = 1e-50>");
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].1.contains("`clip` cannot be `1e-50`, which is 0 in f32"), "{problems:?}");
-    let problems = found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = -1.0>");
+    let problems = found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, clip = -1.0>");
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].1.contains("`clip` cannot be `-1.0`"), "{problems:?}");
-    assert!(found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, clip = 0.0>").is_empty());
+    assert!(found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, clip = 0.0>").is_empty());
 }
 
 #[test]
 fn activations_take_numbers() {
     let list = |text: &str| {
         let text = format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>");
-        declared(Macro::GruCell, &text).keys.value::<Vec<Activation>>(Key::Activations)
+        declared(Macro::GRU_CELL, &text).keys.value::<Vec<Activation>>(Key::Activations)
     };
     assert_eq!(
         list("hard_sigmoid(0.2, 0.5), leaky_relu(-1)"),
@@ -135,7 +135,7 @@ fn activations_take_numbers() {
         ("\"tanh\"", "\"tanh\"", "is not an activation"),
         ("a::tanh", "a :: tanh", "is not an activation"),
     ] {
-        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
+        let problems = found(Macro::RNN_CELL, &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"));
         let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
         assert_eq!(place, at, "{text}");
         assert!(problem.contains(says), "{text}: {problem}");
@@ -144,9 +144,9 @@ fn activations_take_numbers() {
 
 #[test]
 fn a_misspelt_key_is_not_missing_as_well() {
-    assert_eq!(found(Macro::GruCell, "A<hiden_size = 4, input_size = 2>").len(), 1);
-    assert_eq!(closest(Macro::GruCell, "colour"), None);
-    assert_eq!(closest(Macro::RnnCell, "linear_before_rest"), None);
+    assert_eq!(found(Macro::GRU_CELL, "A<hiden_size = 4, input_size = 2>").len(), 1);
+    assert_eq!(closest(Macro::GRU_CELL, "colour"), None);
+    assert_eq!(closest(Macro::RNN_CELL, "linear_before_rest"), None);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn fragments_of_macro_rules_are_what_they_hold() {
             TokenTree::Group(Group::new(Delimiter::Bracket, list)),
             text(">").into_iter().next().expect("one"),
         ]);
-        let parsed = parse(Macro::RnnCell, tokens);
+        let parsed = parse(Macro::RNN_CELL, tokens);
         assert_eq!(parsed.problems, Diagnostics::default());
         let declaration = parsed.declaration.expect("a declaration");
         assert_eq!(declaration.visibility.to_string(), shown);
@@ -193,9 +193,9 @@ fn fragments_of_macro_rules_are_what_they_hold() {
 #[test]
 fn attributes_stand_in_front() {
     let declaration =
-        declared(Macro::RnnCell, "#[doc = \"A\"] #[derive(Debug)] pub A<hidden_size = 4, input_size = 2>");
+        declared(Macro::RNN_CELL, "#[doc = \"A\"] #[derive(Debug)] pub A<hidden_size = 4, input_size = 2>");
     assert_eq!(declaration.attributes.to_string(), "# [doc = \"A\"] # [derive (Debug)]");
-    assert!(parse(Macro::RnnCell, "# A<hidden_size = 4>".parse().expect("tokens")).declaration.is_none());
+    assert!(parse(Macro::RNN_CELL, "# A<hidden_size = 4>".parse().expect("tokens")).declaration.is_none());
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn what_is_no_value_is_shown_as_it_was_written() {
         ),
         ("{ 4 }", "`hidden_size` cannot be `{ 4 }`"),
     ] {
-        let problems = found(Macro::RnnCell, &format!("A<hidden_size = {value}, input_size = 2>"));
+        let problems = found(Macro::RNN_CELL, &format!("A<hidden_size = {value}, input_size = 2>"));
         assert_eq!(problems.len(), 1, "{value}: {problems:?}");
         assert!(problems[0].1.starts_with(says), "{value}: {problems:?}");
     }
@@ -233,9 +233,9 @@ fn what_is_no_value_is_shown_as_it_was_written() {
         ("[elu(--1)]", "`-- 1` is not a finite number"),
         ("(tanh)", "`activations` cannot be `(tanh)`"),
     ] {
-        let problems = found(Macro::RnnCell, &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"));
+        let problems = found(Macro::RNN_CELL, &format!("A<hidden_size = 4, input_size = 2, activations = {value}>"));
         let [(_, problem)] = &problems[..] else { panic!("{value}: {problems:?}") };
         assert_eq!(problem, says, "{value}");
     }
-    assert!(found(Macro::RnnCell, "A<hidden_size = 4, input_size = 2, activations = [tanh,]>").is_empty());
+    assert!(found(Macro::RNN_CELL, "A<hidden_size = 4, input_size = 2, activations = [tanh,]>").is_empty());
 }

@@ -6,80 +6,85 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use values::KeyValue;
-pub(crate) use values::{Family, FromValue, Takes, Value};
+pub(crate) use values::{FromValue, Takes, Value};
 
 use crate::arch::TARGETS;
 use crate::diagnostic::{Origin, Setting, Wording};
-use crate::model::{Direction, LstmGateOrder};
+use crate::model::{Direction, Family, LstmGateOrder};
 use crate::request::{Accuracy, Fma, Options, Precision, Unroll};
 
 use super::apple::AppleResetGate;
 
-/// A macro.
+/// What a macro declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
-pub enum Macro {
-    GruCell,
-    RnnCell,
-    LstmCell,
-    AugruCell,
-    GruSequence,
-    RnnSequence,
-    LstmSequence,
-    AugruSequence,
-    /// `gru!`, in Apple's terms.
-    AppleGru,
+enum Declares {
+    /// One step of OpenVINO's cell.
+    Step,
+    /// OpenVINO's sequence.
+    Sequence,
+    /// A sequence with the terms of Apple's BNNS.
+    Apple,
+}
+
+/// A macro: a row of the table of macros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Macro {
+    /// The name with the exclamation mark.
+    name: &'static str,
+    family: Family,
+    declares: Declares,
+}
+
+/// The table of macros: for each row its constant, and the list of all rows.
+macro_rules! macros {
+    ($($constant:ident = ($name:literal, $family:ident, $declares:ident)),* $(,)?) => {
+        #[allow(missing_docs)] // the names say it
+        impl Macro {
+            $(
+                pub const $constant: Self =
+                    Self { name: $name, family: Family::$family, declares: Declares::$declares };
+            )*
+
+            /// Every macro, in the order of the documents.
+            pub const ALL: &[Self] = &[$(Self::$constant),*];
+        }
+    };
+}
+
+macros! {
+    GRU_CELL = ("gru_cell!", Gru, Step),
+    RNN_CELL = ("rnn_cell!", Rnn, Step),
+    LSTM_CELL = ("lstm_cell!", Lstm, Step),
+    AUGRU_CELL = ("augru_cell!", Augru, Step),
+    GRU_SEQUENCE = ("gru_sequence!", Gru, Sequence),
+    RNN_SEQUENCE = ("rnn_sequence!", Rnn, Sequence),
+    LSTM_SEQUENCE = ("lstm_sequence!", Lstm, Sequence),
+    AUGRU_SEQUENCE = ("augru_sequence!", Augru, Sequence),
+    APPLE_GRU = ("gru!", Gru, Apple),
 }
 
 impl Macro {
-    /// The macros for one step or a sequence of OpenVINO's cells, and Apple's last.
-    pub const ALL: [Self; 9] = [
-        Self::GruCell,
-        Self::RnnCell,
-        Self::LstmCell,
-        Self::AugruCell,
-        Self::GruSequence,
-        Self::RnnSequence,
-        Self::LstmSequence,
-        Self::AugruSequence,
-        Self::AppleGru,
-    ];
-
-    /// The name, the declared cell, and true for a sequence.
-    fn row(self) -> (&'static str, Family, bool) {
-        match self {
-            Self::GruCell => ("gru_cell!", Family::Gru, false),
-            Self::RnnCell => ("rnn_cell!", Family::Rnn, false),
-            Self::LstmCell => ("lstm_cell!", Family::Lstm, false),
-            Self::AugruCell => ("augru_cell!", Family::Augru, false),
-            Self::GruSequence => ("gru_sequence!", Family::Gru, true),
-            Self::RnnSequence => ("rnn_sequence!", Family::Rnn, true),
-            Self::LstmSequence => ("lstm_sequence!", Family::Lstm, true),
-            Self::AugruSequence => ("augru_sequence!", Family::Augru, true),
-            Self::AppleGru => ("gru!", Family::Gru, true),
-        }
-    }
-
     /// The name with the exclamation mark.
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.name
     }
 
     pub(crate) fn family(self) -> Family {
-        self.row().1
+        self.family
     }
 
     pub(crate) fn is_sequence(self) -> bool {
-        self.row().2
+        self.declares != Declares::Step
     }
 
     pub(crate) fn is_apple(self) -> bool {
-        self == Self::AppleGru
+        self.declares == Declares::Apple
     }
 
     /// The macro for one of OpenVINO's operations.
     pub(crate) fn of(family: Family, sequence: bool) -> Option<Self> {
-        Self::ALL.into_iter().find(|of| !of.is_apple() && of.family() == family && of.is_sequence() == sequence)
+        let declares = if sequence { Declares::Sequence } else { Declares::Step };
+        Self::ALL.iter().copied().find(|row| row.family == family && row.declares == declares)
     }
 
     /// The macro's keys, in the order of messages.
@@ -165,7 +170,7 @@ fn stackable(called: Macro) -> bool {
 }
 
 fn lstm_cell(called: Macro) -> bool {
-    called == Macro::LstmCell
+    called == Macro::LSTM_CELL
 }
 
 keys! {

@@ -9,55 +9,8 @@ use crate::diagnostic::quoted;
 use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::front::underflows;
-use crate::model::{Activation, CellKind, Direction, LstmGateOrder, ResetGate};
+use crate::model::{Activation, Direction, Family, LstmGateOrder};
 use crate::request::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
-
-/// Which cell, its variants apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
-pub(crate) enum Family {
-    Rnn,
-    Gru,
-    Augru,
-    Lstm,
-}
-
-impl Family {
-    /// The family of a kind.
-    pub(crate) fn of(kind: CellKind) -> Self {
-        match kind {
-            CellKind::Rnn => Self::Rnn,
-            CellKind::Gru(_) => Self::Gru,
-            CellKind::Augru(_) => Self::Augru,
-            CellKind::Lstm => Self::Lstm,
-        }
-    }
-
-    /// The kind, the reset gate of those that have one in its place.
-    pub(crate) fn kind(self, reset: ResetGate) -> CellKind {
-        match self {
-            Self::Rnn => CellKind::Rnn,
-            Self::Gru => CellKind::Gru(reset),
-            Self::Augru => CellKind::Augru(reset),
-            Self::Lstm => CellKind::Lstm,
-        }
-    }
-
-    /// Its name in lower case.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Rnn => "rnn",
-            Self::Gru => "gru",
-            Self::Augru => "augru",
-            Self::Lstm => "lstm",
-        }
-    }
-
-    /// Whether it has a reset gate.
-    pub(crate) fn has_reset_gate(self) -> bool {
-        matches!(self, Self::Gru | Self::Augru)
-    }
-}
 
 /// What a key takes.
 pub(crate) enum Takes {

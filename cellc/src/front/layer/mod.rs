@@ -7,11 +7,11 @@ use crate::diagnostic::Origin;
 use crate::diagnostic::{Diagnostic, Diagnostics, Wording};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
-use crate::front::keys::{Family, Key, Keys, Spanned};
+use crate::front::keys::{Key, Keys, Spanned};
 use crate::front::layout::{Framework, Wanted, layout};
 use crate::front::weights::Baked;
 use crate::model::{
-    Activation, Cell, CellKind, Coupled, Direction, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout,
+    Activation, Cell, CellKind, Coupled, Direction, Family, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout,
 };
 
 /// Recurrent layers with their inputs and outputs; nothing in it has been judged.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
 use crate::diagnostic::Wording;
 use crate::front::apple::AppleResetGate;
-use crate::front::keys::{Family, Key, Spanned};
+use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::safetensors::{self, TensorFile};
 use crate::front::weights::{Baked, CellWeights};
@@ -71,7 +71,7 @@ fn set(file: &TensorFile, framework: Framework, kind: CellKind, layer: usize, di
     let name_of = |name: &str| match framework {
         Framework::PyTorch => {
             let reverse = if direction == 1 { "_reverse" } else { "" };
-            format!("{}.{name}_l{layer}{reverse}", Family::of(kind).name())
+            format!("{}.{name}_l{layer}{reverse}", kind.family().name())
         }
         Framework::Keras if direction == 1 => format!("backward_{name}"),
         _ => name.to_owned(),
@@ -103,7 +103,7 @@ fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> Wanted {
 /// no sequence has.
 fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: usize) -> Declared {
     let mut declared = Declared::new(
-        Family::of(kind),
+        kind.family(),
         "test",
         Spanned::unplaced("net".to_owned()),
         Spanned::unplaced(H),

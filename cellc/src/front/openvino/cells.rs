@@ -1,13 +1,13 @@
 //! The attributes of recurrent cells and sequences.
 
 use super::attributes::{Data, GivenAttribute};
-use super::kinds::{LayerType, Recurrent};
+use super::kinds::LayerType;
 use super::layers::GraphReader;
 use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::front::{overflows, underflows};
 use crate::model::{
-    Activation, ActivationError, Cell, CellKind, Coupled, Direction, LedgerEntry, LstmGateOrder, PARAMETERS, ResetGate,
+    Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder, PARAMETERS, ResetGate,
     WeightLayout,
 };
 
@@ -32,18 +32,18 @@ impl GraphReader<'_, '_> {
             }
         });
 
-        let (recurrent, is_sequence) = match self.layers[data.index].kind {
-            LayerType::Sequence(recurrent) => (recurrent, true),
-            LayerType::Cell(recurrent) => (recurrent, false),
+        let (family, is_sequence) = match self.layers[data.index].kind {
+            LayerType::Sequence(family) => (family, true),
+            LayerType::Cell(family) => (family, false),
             _ => return None,
         };
-        let kind = match recurrent {
-            Recurrent::Rnn => Some(CellKind::Rnn),
-            Recurrent::Gru => self.linear_before_reset(data, &mut ledger).map(CellKind::Gru),
-            Recurrent::Augru => self.linear_before_reset(data, &mut ledger).map(CellKind::Augru),
-            Recurrent::Lstm => Some(CellKind::Lstm),
+        let reset = if family.has_reset_gate() {
+            self.linear_before_reset(data, &mut ledger)
+        } else {
+            Some(ResetGate::BeforeMatMul)
         };
-        let defaults = kind.unwrap_or(CellKind::Gru(ResetGate::BeforeMatMul)).default_activations();
+        let kind = reset.map(|reset| family.kind(reset));
+        let defaults = family.default_activations();
         let activations = self.activations(data, defaults, &mut ledger);
 
         let clip = self.clip(data, &mut ledger);
@@ -52,17 +52,16 @@ impl GraphReader<'_, '_> {
             Some(Direction::Bidirectional) => self.of_one_direction(data, activations, defaults.len()),
             _ => activations,
         };
-        let (gate_order, coupled) = match recurrent {
-            Recurrent::Lstm if data.set < 4 => {
+        let (gate_order, coupled) = match family {
+            Family::Lstm if data.set < 4 => {
                 (self.weights_format(data, &mut ledger), self.input_forget(data, &mut ledger))
             }
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
         // x, h, c, W, R, B, P
-        let peepholes = recurrent == Recurrent::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
-        let bias_required =
-            !is_sequence && (recurrent == Recurrent::Rnn || recurrent == Recurrent::Lstm && data.set >= 4);
+        let peepholes = family == Family::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
+        let bias_required = !is_sequence && (family == Family::Rnn || family == Family::Lstm && data.set >= 4);
         let cell = Cell {
             activations,
             clip,

@@ -1,21 +1,14 @@
 //! The types of layers that the reader treats in ways of their own.
 
-/// Which recurrent cell, apart from its attributes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recurrent {
-    Rnn,
-    Gru,
-    Lstm,
-    Augru,
-}
+use crate::model::Family;
 
 /// What a layer is for the reader of its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LayerType {
     Parameter,
     Result,
-    Cell(Recurrent),
-    Sequence(Recurrent),
+    Cell(Family),
+    Sequence(Family),
     Assign,
     TensorIterator,
     Loop,

@@ -2,11 +2,11 @@
 //! and that documentation repeats.
 
 use super::attributes::Data;
-use super::kinds::{LayerType, Recurrent};
+use super::kinds::LayerType;
 use super::layers::GraphReader;
 use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
-use crate::model::{Activation, Dft, Dim, ElementType, Elementwise, NoAxes, Op, Reduction};
+use crate::model::{Activation, Dft, Dim, ElementType, Elementwise, Family, NoAxes, Op, Reduction};
 
 /// The latest operation set of OpenVINO that is known; what later ones mean by a type is not.
 const LATEST_SET: u64 = 17;
@@ -33,8 +33,8 @@ enum Reading {
     Parameter,
     Const,
     Result,
-    Cell(Recurrent),
-    Sequence(Recurrent),
+    Cell(Family),
+    Sequence(Family),
     /// Without attributes.
     Elementwise(Elementwise),
     /// With the attribute `auto_broadcast`.
@@ -84,14 +84,14 @@ impl GraphReader<'_, '_> {
                 ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
             Reading::Result => ReadOperation::new(Op::Result),
-            Reading::Cell(recurrent) => {
+            Reading::Cell(family) => {
                 let (cell, _, ledger) = self.cell(data)?;
-                let outputs = if recurrent == Recurrent::Lstm { 2 } else { 1 };
+                let outputs = if family == Family::Lstm { 2 } else { 1 };
                 ReadOperation { ledger, ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs)) }
             }
-            Reading::Sequence(recurrent) => {
+            Reading::Sequence(family) => {
                 let (cell, direction, ledger) = self.cell(data)?;
-                let outputs = if recurrent == Recurrent::Lstm { 3 } else { 2 };
+                let outputs = if family == Family::Lstm { 3 } else { 2 };
                 ReadOperation {
                     ledger,
                     ..ReadOperation::new(Op::Sequence(cell, direction)).ports(Ports::Exactly(outputs))
@@ -124,8 +124,8 @@ impl Supported {
             Reading::Parameter => LayerType::Parameter,
             Reading::Result => LayerType::Result,
             Reading::Assign => LayerType::Assign,
-            Reading::Cell(recurrent) => LayerType::Cell(recurrent),
-            Reading::Sequence(recurrent) => LayerType::Sequence(recurrent),
+            Reading::Cell(family) => LayerType::Cell(family),
+            Reading::Sequence(family) => LayerType::Sequence(family),
             Reading::TensorIterator => LayerType::TensorIterator,
             Reading::Loop => LayerType::Loop,
             Reading::If => LayerType::If,
@@ -181,27 +181,27 @@ pub const SUPPORTED: &[Supported] = {
         row("Parameter", ONE, K::Parameter, "an input; --batch and --shape fix open sizes"),
         row("Const", ONE, K::Const, "f32, f16, bf16, f64; integers of 4 (packed), 8, 16, 32 and 64 bits; boolean"),
         row("Result", ONE, K::Result, "an output"),
-        row("RNNCell", ONE, K::Cell(Recurrent::Rnn), "one step; any activation; clip"),
+        row("RNNCell", ONE, K::Cell(Family::Rnn), "one step; any activation; clip"),
         row(
             "GRUCell",
             &["opset3"],
-            K::Cell(Recurrent::Gru),
+            K::Cell(Family::Gru),
             "one step; reset gate before or after the product; B optional",
         ),
         row(
             "LSTMCell",
             &["opset1", "opset4"],
-            K::Cell(Recurrent::Lstm),
+            K::Cell(Family::Lstm),
             "one step; opset1: weights_format, input_forget, peepholes, B optional",
         ),
-        row("AUGRUCell", INTERNAL, K::Cell(Recurrent::Augru), "one step; sigmoid and tanh only; no clip"),
-        row("RNNSequence", FIVE, K::Sequence(Recurrent::Rnn), "forward, reverse, bidirectional; sequence lengths"),
-        row("GRUSequence", FIVE, K::Sequence(Recurrent::Gru), "forward, reverse, bidirectional; sequence lengths"),
-        row("LSTMSequence", FIVE, K::Sequence(Recurrent::Lstm), "forward, reverse, bidirectional; sequence lengths"),
+        row("AUGRUCell", INTERNAL, K::Cell(Family::Augru), "one step; sigmoid and tanh only; no clip"),
+        row("RNNSequence", FIVE, K::Sequence(Family::Rnn), "forward, reverse, bidirectional; sequence lengths"),
+        row("GRUSequence", FIVE, K::Sequence(Family::Gru), "forward, reverse, bidirectional; sequence lengths"),
+        row("LSTMSequence", FIVE, K::Sequence(Family::Lstm), "forward, reverse, bidirectional; sequence lengths"),
         row(
             "AUGRUSequence",
             INTERNAL,
-            K::Sequence(Recurrent::Augru),
+            K::Sequence(Family::Augru),
             "forward; sigmoid and tanh only; no clip; sequence lengths",
         ),
         row(
