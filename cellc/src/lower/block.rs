@@ -1,13 +1,13 @@
-//! Which intermediate values share a place: one block by liveness.
+//! Memory of intermediate values: one block, shared according to liveness.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::kernel::{BodyRef, BufferId, Role};
 
-/// Gives every scratch buffer that kernels are handed a place in the block, those that are never
-/// wanted at the same time perhaps the same one, and says how long the block is. First fit, the
-/// largest first.
+/// Places every scratch buffer of kernel parameters in the block. Buffers with disjoint lifetimes
+/// may overlap. Returns the offsets and the length of the block in elements. First fit, largest
+/// buffer first.
 pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     let line = body.program.aligned_elements();
     let mut lives: BTreeMap<BufferId, (usize, usize)> = BTreeMap::new();
@@ -21,7 +21,7 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     let wanted = lives.into_iter().map(|(id, (first, last))| Lifetime { id, len: body.buffer(id).len, first, last });
     let mut wanted: Vec<Lifetime> = wanted.collect();
     wanted.sort_by_key(|w| (Reverse(w.len), w.id));
-    // in the order of their places
+    // in the order of offsets
     let mut placed: Vec<(usize, Lifetime)> = Vec::new();
     for new in wanted {
         let mut at = 0;
@@ -41,8 +41,8 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     (block, len)
 }
 
-/// A buffer, and the first and the last kernel that it is handed to; two at the same time count as
-/// one.
+/// A buffer, and the first and last group of kernels that use the buffer. Concurrent kernels form
+/// one group.
 #[derive(Clone, Copy)]
 struct Lifetime {
     id: BufferId,

@@ -11,23 +11,23 @@ use crate::kernel::{
 use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
 use crate::plan::{Half, Phase};
 
-/// A kernel under construction, and the program around it.
+/// A kernel under construction, with access to the program around the kernel.
 pub(super) struct KernelBuilder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
     kernel: Kernel,
-    /// What of a cell it is for, if not all of it.
+    /// The part of a cell that this kernel computes. `None`: all of the cell.
     pub(super) half: Option<&'m Half>,
     windows: usize,
-    /// By length: see [`Self::tile_rows`].
+    /// By row length: the buffers of [`Self::tile_rows`].
     tile_rows: BTreeMap<usize, Vec<Place>>,
-    /// By name: what is left of tensors that were given, and for how many elements there is room.
+    /// By name: the buffer of flushed copies of inputs and states, and its capacity in elements.
     flushed: BTreeMap<&'static str, (Place, usize)>,
-    /// By the length of a vector and by phase: its whole numbers, its scales, and for how many rows
-    /// there is room.
+    /// By vector length and phase: the buffer of quantised elements, the buffer of scales, and
+    /// their capacity in rows.
     quantised: BTreeMap<(usize, Phase), (Place, Place, usize)>,
-    /// By phase: see [`Self::tile_sums`], and how many there is room for.
+    /// By phase: the buffer of [`Self::tile_sums`], and its capacity in elements.
     tile_sums: BTreeMap<Phase, (Place, usize)>,
-    /// By name and number of lanes: see [`Self::lane_room`].
+    /// By name and number of lanes: the buffer of [`Self::lane_room`].
     lane_rooms: BTreeMap<(&'static str, usize), BufferId>,
 }
 
@@ -38,8 +38,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Self { lowering, kernel, half: None, windows: 0, tile_rows, flushed, quantised, tile_sums, lane_rooms }
     }
 
-    /// What an operation does, with the pointwise work that is fused into it, and what to say of
-    /// it.
+    /// The statements of an operation with its fused pointwise work, and their documentation.
     pub(super) fn statements(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
         self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
         match self.lowering.root(node) {
@@ -59,7 +58,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// The same, done only on the sides of conditions on which it is wanted.
+    /// The statements of an operation inside branches: computed only on the sides of conditions
+    /// that need the operation.
     pub(super) fn statements_on_sides(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
         let (mut doc, mut body) = self.statements(node);
         let sides = self.lowering.sides(node);
@@ -73,11 +73,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         (doc, body)
     }
 
-    /// Ends the kernel, whose parameters are what its body uses.
+    /// Ends the kernel. Its parameters are the buffers that `body` uses.
     pub(super) fn finish(mut self, name: String, doc: Vec<String>, body: Vec<Stmt>, unroll: bool) {
         let mut params = params(&body);
         params.retain(|(id, _)| !self.kernel.scratch.contains(id));
-        // weights, then what is read, then what is written
+        // weights, then other inputs, then outputs
         let role = |id: BufferId| self.lowering.body_ref().buffer(id).role;
         params.sort_by_key(|(id, written)| (*written, role(*id) != Role::Weights, *id));
         self.kernel = Kernel { name, doc, params, body, unroll, ..self.kernel };
@@ -89,12 +89,12 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         WindowId(self.windows - 1)
     }
 
-    /// A new window, and how it moves.
+    /// A new window of `len` elements that a loop moves by `len` elements per iteration.
     pub(super) fn walk(&mut self, name: &str, of: Place, len: usize, written: bool) -> (Place, Walk) {
         self.stride(name, of, (len, len), written)
     }
 
-    /// The same of windows of `len` elements that are `step` apart.
+    /// A new window of `len` elements that a loop moves by `step` elements per iteration.
     pub(super) fn stride(
         &mut self,
         name: &str,
@@ -106,15 +106,15 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         (window.into(), Walk { window, name: name.into(), of, len, step, written, reverse: false })
     }
 
-    /// A buffer that only this kernel uses.
+    /// A buffer of this kernel alone.
     pub(super) fn scratch(&mut self, name: &str, len: usize) -> BufferId {
         let id = self.lowering.buffer(name, Role::Scratch, len);
         self.kernel.scratch.push(id);
         id
     }
 
-    /// A buffer of which several rows have one each, or that has as many parts: small ones need no
-    /// `State`.
+    /// A buffer of `len` elements: on the stack if `rows` buffers of `len` elements fit the stack
+    /// limit, else scratch memory in `State`.
     pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
         match len * rows <= self.lowering.plan.arch.own {
             true => self.scratch(name, len).into(),
@@ -122,8 +122,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Buffers for the sums of rows that are computed together: each its own, as all are written at
-    /// once.
+    /// One buffer of sums for each of `count` rows computed together. Separate buffers, as an
+    /// iteration writes to all of them.
     pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
         let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
         while rows.len() < count {
@@ -134,7 +134,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         all
     }
 
-    /// Room for the sums of a phase of rows that are computed together.
+    /// The buffer for the sums that tiles compute in a phase.
     pub(super) fn tile_sums(&mut self, phase: Phase, len: usize) -> Place {
         match self.tile_sums.get(&phase) {
             Some((place, room)) if *room >= len => *place,
@@ -146,8 +146,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Where vectors that multiply the weights of a phase are rounded to whole numbers, and their
-    /// scales.
+    /// The buffers for the quantised operand of a phase and its scales, one scale per row.
     pub(super) fn quantised_room(&mut self, phase: Phase, rows: usize, len: usize) -> (Place, Place) {
         match self.quantised.get(&(len, phase)) {
             Some((elements, scales, room)) if *room >= rows => (*elements, *scales),
@@ -159,7 +158,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Room for the lanes of one vector, which no statement leaves to another.
+    /// A buffer for the lanes of one vector. Its contents last for one statement group only.
     pub(super) fn lane_room(&mut self, name: &'static str, lanes: usize) -> BufferId {
         match self.lane_rooms.get(&(name, lanes)) {
             Some(room) => *room,
@@ -171,7 +170,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// Some of the elements that lie at a place, for this kernel alone to write.
+    /// A range of the elements at `place`, as a buffer that only this kernel writes.
     pub(super) fn part(&mut self, place: Place, elements: Range<usize>) -> Place {
         let Base::Buffer(id) = place.base else { unreachable!("lower: a cell outside of loops writes buffers") };
         let memory = self.lowering.body_ref();
@@ -180,29 +179,29 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.lowering.buffer(name, Role::Part { of, at }, elements.len()).into()
     }
 
-    /// May the kernel run at the same time as the one before it.
+    /// Marks the kernel as concurrent with the kernel before it.
     pub(super) fn concurrent(&mut self, concurrent: bool) {
         self.kernel.concurrent = concurrent;
     }
 
-    /// An element that an operation reads.
+    /// An element that an operation reads: flushed if the tensor is an input or a state.
     pub(super) fn taken(&self, source: Source, value: Expr) -> Expr {
         self.lowering.taken(source, value)
     }
 
-    /// An element that an operation computes.
+    /// An element that an operation computes: flushed if results of the operation must be flushed.
     pub(super) fn made(&self, value: usize, element: Expr) -> Expr {
         if self.lowering.denormals.is_flushed_at(value) { flush(element) } else { element }
     }
 
-    /// All of a tensor that lies at a place, or, if it was given, what is left of it once it is
-    /// flushed.
+    /// The elements of a tensor at `from`. For an input or a state, a flushed copy in scratch
+    /// memory.
     pub(super) fn given(&mut self, body: &mut Vec<Stmt>, name: &'static str, source: Source, from: Place) -> Place {
         let len = self.lowering.len(source);
         self.given_rows(body, name, source, from, len)
     }
 
-    /// The same of some of its elements.
+    /// The first `len` elements of a tensor at `from`. For an input or a state, a flushed copy.
     pub(super) fn given_rows(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -226,19 +225,18 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         to
     }
 
-    /// Copies a tensor, flushed if it was given.
+    /// Copies a tensor. Flushes elements of an input or a state.
     pub(super) fn read(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         let len = self.lowering.len(source);
         self.read_rows(source, from, to, len)
     }
 
-    /// The same of some of its elements.
+    /// Copies `len` elements of a tensor. Flushes elements of an input or a state.
     pub(super) fn read_rows(&mut self, source: Source, from: Place, to: Place, len: usize) -> Vec<Stmt> {
         self.copied(self.lowering.is_given(source), from, to, len)
     }
 
-    /// Copies a tensor to where a result or a state is, where nothing is small enough to be
-    /// flushed.
+    /// Copies a tensor to a result or a state. Flushes all elements, unless none are small.
     pub(super) fn keep(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         self.copied(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
     }
@@ -252,7 +250,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         body
     }
 
-    /// Copies what is left of elements once they are flushed.
+    /// Copies elements and flushes them.
     pub(super) fn flushed_copy(&mut self, from: Place, to: Place, len: usize) -> Vec<Stmt> {
         let mut body = Vec::new();
         self.flush_copy(&mut body, from, to, len);
@@ -263,7 +261,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.vectors(body, len, from, to, |_, value, _| flush(value));
     }
 
-    /// A buffer in the block, which other kernels use before and after.
+    /// Scratch memory in `State`. Other kernels may use the memory before and after.
     pub(super) fn block(&mut self, name: &str, len: usize) -> Place {
         self.lowering.buffer(name, Role::Scratch, len).into()
     }
@@ -276,21 +274,21 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         &self.kernel.locals
     }
 
-    /// Names a f32 value.
+    /// Declares a constant f32 variable.
     pub(super) fn let_(&mut self, body: &mut Vec<Stmt>, name: impl Into<String>, lanes: usize, value: Expr) -> Expr {
         let var = self.local(name, Type::f32(lanes));
         body.push(Stmt::Let { var, mutable: false, value });
         Expr::Var(var)
     }
 
-    /// Names a value that statements change.
+    /// Declares a mutable f32 variable.
     pub(super) fn accumulator(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr) -> Var {
         let var = self.local(name, Type::f32(lanes));
         body.push(Stmt::Let { var, mutable: true, value });
         var
     }
 
-    /// Says which accumulators are chains of the sums of one gate.
+    /// Marks accumulators as chains of the sums of one gate.
     pub(super) fn chains<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
         self.kernel.chains.extend(all);
     }
@@ -300,29 +298,30 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.unrelated.push(window);
     }
 
-    /// Says which accumulators are added to while something else is waited for.
+    /// Marks accumulators as deferred sums: loops add terms to hide the latency of other work.
     pub(super) fn meanwhile<'v>(&mut self, all: impl Iterator<Item = &'v Var>) {
         self.kernel.meanwhile.extend(all);
     }
 
-    /// Says that a compiler is to unroll the loop whose first walk that is by so many turns.
+    /// Sets a compiler's unroll factor for a loop, named by its first walk. 1: the compiler must
+    /// not unroll the loop.
     pub(super) fn unrolled_by(&mut self, walk: &Walk, turns: usize) {
         self.kernel.unrolled_by.push((walk.window, turns));
     }
 
-    /// Says that the turns of the loop whose first walk that is take some columns of a panel each.
+    /// Marks a loop, named by its first walk, as a loop over the columns of a panel.
     pub(super) fn passes(&mut self, walk: &Walk) {
         self.kernel.passes.push(walk.window);
     }
 
-    /// Says that what the kernel alone uses is stored as vectors and then read element by element.
+    /// Marks a buffer of this kernel that is stored as vectors and loaded element by element.
     pub(super) fn elements(&mut self, of: Place) {
         if let Base::Buffer(id) = of.base {
             self.kernel.elements.push(id);
         }
     }
 
-    /// A sum of integers, at first 0.
+    /// Declares an accumulator of integers. `start` is the initial value; `None`: 0.
     pub(super) fn integer_sum(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, start: Option<Expr>) -> Var {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });
         let start = start.map_or_else(|| Expr::u32(0, lanes), |bits| op(LaneOp::ToBits, vec![bits]));
@@ -330,14 +329,14 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         var
     }
 
-    /// Names a value of u32.
+    /// Declares a constant u32 variable.
     pub(super) fn let_bits(&mut self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr) -> Expr {
         let var = self.local(name, Type { scalar: Scalar::U32, lanes });
         body.push(Stmt::Let { var, mutable: false, value });
         Expr::Var(var)
     }
 
-    /// The number of a turn.
+    /// Declares a loop counter.
     pub(super) fn turn(&mut self, name: &str) -> Var {
         self.local(name, Type { scalar: Scalar::U32, lanes: 1 })
     }
@@ -346,8 +345,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         Expr::Call(self.lowering.function(activation), vec![value])
     }
 
-    /// Two numbers of which the first is below the second where a boolean of one element holds, as
-    /// Select takes it, or does not hold.
+    /// The operands of a comparison `a < b` that is true if the scalar boolean `condition` equals
+    /// `holds`. As in Select, true is above 0.5.
     pub(super) fn side(&self, condition: Source, holds: bool) -> (Expr, Expr) {
         let condition = Expr::Load { from: self.lowering.source(condition), lanes: 1 };
         let [half, zero, one] = [0.5, 0.0, 1.0].map(|v| Expr::f32(v, 1));
@@ -355,7 +354,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         if holds { (Expr::u32(1, 1), number) } else { (number, Expr::u32(1, 1)) }
     }
 
-    /// One operation element by element; a value that is used twice is named first.
+    /// One pointwise operation. Operands with several uses become variables first.
     pub(super) fn apply(&mut self, body: &mut Vec<Stmt>, link: &Pointwise, mut args: Vec<Expr>, lanes: usize) -> Expr {
         use PointwiseFunction as F;
         match link.function {
@@ -369,7 +368,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
                 let scaled = op(LaneOp::Mul, vec![value.clone(), args.remove(0)]);
-                // so that a NaN takes the product, which is one
+                // a NaN selects the product, another NaN
                 op(LaneOp::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
             }
             F::Less => {
@@ -396,8 +395,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// Max or Min, which give their second operand where either is NaN, so that a NaN stays one
-    /// whichever it is.
+    /// Maximum or minimum. [`LaneOp::Max`] and [`LaneOp::Min`] return the second operand if either
+    /// is NaN, so a NaN in the first operand needs a select.
     fn larger(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -413,7 +412,7 @@ impl KernelBuilder<'_, '_> {
         self.chosen(body, operation, first, second, lanes)
     }
 
-    /// The same of operands of which nothing is known.
+    /// Maximum or minimum of operands that may both be NaN.
     pub(super) fn chosen(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -429,7 +428,7 @@ impl KernelBuilder<'_, '_> {
         op(LaneOp::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
     }
 
-    /// 1 where neither of two is NaN, else 0.
+    /// 1 if neither `a` nor `b` is NaN, else 0.
     fn are_numbers(&mut self, body: &mut Vec<Stmt>, a: &Expr, b: &Expr, lanes: usize) -> Expr {
         // at most 0, unless one is NaN
         let below = |v: &Expr| op(LaneOp::Min, vec![Expr::f32(0.0, lanes), v.clone()]);
@@ -438,7 +437,7 @@ impl KernelBuilder<'_, '_> {
         op(LaneOp::SelectLess, vec![both, one.clone(), one, zero])
     }
 
-    /// Whether it is known to hold no NaN.
+    /// True if the tensor is a constant without NaNs.
     fn is_number(&self, source: Source) -> bool {
         let Source::Constant(constant) = source else { return false };
         let tensor = &self.lowering.model.constants[constant];
@@ -446,7 +445,7 @@ impl KernelBuilder<'_, '_> {
     }
 }
 
-/// `len` neighbouring elements.
+/// A copy of `len` neighbouring elements.
 pub(super) fn copy(from: Place, to: Place, len: usize) -> Stmt {
     Stmt::Copy(Copied::new(from, to, vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }]))
 }
@@ -455,7 +454,7 @@ pub(super) fn op(operation: LaneOp, args: Vec<Expr>) -> Expr {
     Expr::Op(operation, args)
 }
 
-/// A value, or 0 where it is small.
+/// A value, or 0 if its magnitude is small.
 pub(super) fn flush(value: Expr) -> Expr {
     op(LaneOp::Flush, vec![value])
 }
@@ -464,8 +463,8 @@ pub(super) fn load(from: Place, lanes: usize) -> Expr {
     Expr::Load { from, lanes }
 }
 
-/// The buffers that statements use, `true` for buffers that statements write; buffers that are only
-/// read come first.
+/// The buffers of some statements, each with `true` if written. Buffers that are only read come
+/// first.
 pub(super) fn params(body: &[Stmt]) -> Vec<(BufferId, bool)> {
     let mut used = BTreeMap::new();
     uses(body, &mut used);

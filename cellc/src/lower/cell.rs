@@ -1,5 +1,5 @@
-//! Recurrent cells: the loops over rows and steps around one step of one row, which [`super::gru`]
-//! and its neighbours know.
+//! Recurrent cells: loops over rows and time steps. [`super::gru`], [`super::lstm`] and
+//! [`super::rnn`] compute one step of one row.
 
 use super::builder::{KernelBuilder, copy, flush, op};
 use super::integers::{between, number};
@@ -60,7 +60,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {
-        // none is only handed on in registers
+        // `None`: in registers only
         value.and_then(|value| self.lowering.places[value])
     }
 
@@ -68,7 +68,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (inputs, units) = (cell.input_size, cell.hidden_size);
         let product = self.product_of(cell);
         let half = self.half;
-        // from the first of its rows on
+        // from the half's first row on
         let rows = half.map_or(0..cell.batch, |half| half.rows.clone());
         let read = |this: &mut Self, source: Source, len: usize| this.lowering.source(source).at(rows.start * len);
         let x = read(self, cell.x, inputs);
@@ -84,10 +84,10 @@ impl<'m> KernelBuilder<'_, 'm> {
                 }
             })
         });
-        // of a sequence, both may be wanted
+        // a sequence may need both
         let (out, twice) = (y.or(h_out), y.and(h_out));
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
-        // h' that nothing reads still has a place: c' alone was wanted
+        // without a reader, h' still needs a place: only c' is wanted
         let unread = (out.is_none() && end.is_none()).then(|| self.block("unread", at_once * units));
         let count = rows.len();
         let mut begin = Vec::new();
@@ -126,7 +126,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         begin
     }
 
-    /// Whether this step walks panels from the last to the first: 1 if so.
+    /// A variable: 1 if this step walks panels from the last to the first, else 0.
     fn backwards(&mut self, body: &mut Vec<Stmt>) -> Var {
         let from = self.lowering.memory.backwards.expect("plan: a cell that alternates is known").into();
         let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
@@ -147,10 +147,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             Lengths::Parameter(i) => Some(self.lowering.source(Source::Parameter(*i))),
             Lengths::Computed(source) => Some(self.lowering.source(*source)),
         };
-        // the states between steps: where Ho and Co go, if anything reads them
+        // the states between steps: in Ho and Co, if read
         let own_h = h_out.is_none().then(|| self.block("h_state", units));
         let own_c = (cell.c.is_some() && c_out.is_none()).then(|| self.block("c_state", units));
-        // a step reads all of h while it writes the new one
+        // a step reads all of h while writing the new h
         let own_out = y.is_none().then(|| self.block("h_next", units));
         let mut rows = vec![("x_row", x, steps * inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
@@ -197,7 +197,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             begin.extend(self.read_rows(c, from, to, units));
         }
         let mut body = Vec::new();
-        // how many steps this row has, if not all
+        // the number of steps of this row; `None`: all
         let length = row.length.map(|from| {
             let var = self.local("length", Type { scalar: Scalar::U32, lanes: 1 });
             let value = match sequence.lengths {
@@ -218,7 +218,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 body.push(Stmt::If { less: (Expr::u32(0, 1), length.clone()), then: begin, otherwise });
             }
         }
-        // x's part of all steps as one product: weights are read once for several steps
+        // the x terms of all steps as one product: one load of a weight serves several steps
         let (x, x_len) = match product.0.input_first {
             false => (row.x, cell.input_size),
             true => {
@@ -320,7 +320,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let lanes = value.ty(self.locals()).lanes;
         let value = match cell.clip {
             None => value,
-            // in this order of arguments a NaN stays a NaN
+            // this order of arguments keeps NaNs
             Some(clip) => {
                 op(LaneOp::Min, vec![Expr::f32(clip, lanes), op(LaneOp::Max, vec![Expr::f32(-clip, lanes), value])])
             }
@@ -343,7 +343,7 @@ struct SequenceRow<'m> {
     c: Option<Place>,
     a: Option<Place>,
     y: Option<Place>,
-    /// Where the new h goes if not to y.
+    /// The place of the new h between steps, if y is not wanted.
     own_out: Option<Place>,
     h_state: Place,
     c_state: Option<Place>,

@@ -1,14 +1,14 @@
-//! Convolutions whose windows move element by element: lanes are along the positions, and every
-//! weight is multiplied with whole vectors of them.
+//! Convolutions with windows that move by one element: lanes are positions, and every weight
+//! multiplies whole vectors of positions.
 //!
 //! A tile holds sums of some output channels at some vectors of positions in registers, over all
-//! channels and taps. Where the positions are no multiple of a vector, the last vector overlaps the
-//! one before it and computes the same elements again; or it is a narrower one, of a tile with a
-//! single channel, where that is all that is left.
+//! channels and taps. If the number of positions is not a multiple of the lanes, the last vector
+//! overlaps the vector before and computes the shared elements twice. A tile with a single channel
+//! and only a narrow vector left uses a narrow vector instead.
 //!
-//! A depthwise convolution in integers does the same with words of two elements and of two taps: a
-//! channel of x is rounded with one scale, and the word of a position holds the elements that two
-//! taps of a window meet there.
+//! A depthwise convolution in integers multiplies words of two elements by words of two taps. A
+//! channel of x is rounded with one scale. The word of a position holds the elements under the two
+//! taps of a pair.
 
 use std::ops::Range;
 
@@ -19,83 +19,83 @@ use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Var, Walk};
 use crate::model::{Convolve, Pairs, counted, offsets};
 use crate::plan::{self, Along};
 
-/// Where a part of a convolution reads and writes.
+/// The places of x, weights, operands and output for a part of a convolution.
 #[derive(Clone)]
 struct Parts {
-    /// The first element of the channels that are read.
+    /// The first element of the input channels.
     x: Place,
     /// The weights of the output channels, tile after tile.
     w: Place,
-    /// Of integers, what their sums are multiplied by.
+    /// The scales of a convolution in integers. `None`: f32.
     scales: Option<Scales>,
     /// The first position of the output channels.
     out: Place,
-    /// What is done at the end reads besides.
+    /// The operands of the epilogue.
     operands: Vec<Place>,
 }
 
-/// What sums of integers are multiplied by.
+/// The scales of integer sums.
 #[derive(Clone, Copy)]
 struct Scales {
-    /// The first output channel's.
+    /// The scale of the first output channel's weights.
     w: Place,
-    /// That of the channel that is read.
+    /// The scale of the input channel.
     x: Place,
 }
 
-/// Channels that are padded at once, of groups with fewer.
+/// Upper limit for channels padded at once, for groups with few channels.
 const MOST_PADDED: usize = 16;
 
-/// Multiply-adds of one channel that stand one after the other on cores without vectors, where
-/// loops over taps would take as long as these.
+/// Upper limit for unrolled multiply-adds of one channel, on cores without vectors. Larger loops
+/// over taps take no longer than unrolled code.
 const MOST_IN_LINE: usize = 128;
 
-/// Taps of all channels that LLVM would unroll completely, to compute one sum after the other: each
-/// multiply-add then waits for the one before it (4 channels, 3 taps on AVX2: 1.7 times as long).
+/// The largest number of taps of all channels for which LLVM is told not to unroll. LLVM would
+/// unroll completely and compute one sum after the other: each multiply-add waits for the one
+/// before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
 
-/// How x becomes integers.
+/// The quantisation of x.
 struct Integers {
-    /// Its scale.
+    /// The scale of x.
     scale: Scale,
     /// As in [`Pairs`](crate::model::Pairs).
     second: usize,
-    /// A channel, rounded.
+    /// Scratch memory: one channel, rounded.
     rounded: Place,
-    /// The words of some channels.
+    /// Scratch memory: the words of some channels.
     words: Place,
-    /// The scales of these.
+    /// The scales of those channels.
     scales: Place,
 }
 
-/// What all parts have in common.
+/// The parameters of a convolution that all its parts share.
 struct Work<'m> {
     of: &'m Convolve,
-    /// How what the end reads lies along channels and positions.
+    /// The layout of each operand of the epilogue along channels and positions.
     along: Vec<Along>,
     epilogue: Epilogue<'m>,
-    /// Output channels whose weights stand side by side.
+    /// Output channels with interleaved weights.
     packed: usize,
-    /// Output channels and vectors of positions of a tile.
+    /// A tile: its output channels and its vectors of positions.
     tile: (usize, usize),
-    /// The taps by dimension, or the pairs of them: how many there are, and how far one is from the
-    /// next.
+    /// The taps, or pairs of taps, by dimension: their number and their distance in elements.
     taps: Vec<(usize, usize)>,
-    /// How many there are.
+    /// The number of taps or pairs.
     count: usize,
-    /// Of the last one.
+    /// The offset of the last tap or pair, in elements.
     reach: usize,
-    /// Elements of a channel as windows read it.
+    /// Elements of a channel with its padding.
     length: usize,
 }
 
-/// Sums that are held at once.
+/// The sums that registers hold at once.
 struct Tile<'v> {
-    /// Output channels, of those whose weights stand side by side.
+    /// Output channels, as a range of the interleaved channels.
     channels: Range<usize>,
-    /// How many those are.
+    /// The number of interleaved channels.
     packed: usize,
-    /// Vectors of positions: the first, and how many lanes.
+    /// Vectors of positions, each as (first position, lanes).
     vectors: &'v [(usize, usize)],
 }
 
@@ -111,7 +111,7 @@ impl Tile<'_> {
 struct Loaded {
     /// The window of all vectors.
     all: Place,
-    /// A second window of the same elements for a last vector that overlaps the one before it.
+    /// A second window over the same elements, for an overlapping last vector. `None`: no overlap.
     last: Option<Place>,
 }
 
@@ -124,7 +124,8 @@ impl Loaded {
 }
 
 impl Work<'_> {
-    /// Elements of an operand for so many output channels.
+    /// Elements of an operand for `channels` output channels. `None` if all channels share the
+    /// elements.
     fn operand(&self, along: Along, channels: usize) -> Option<usize> {
         match along {
             Along::Both => Some(channels * self.of.positions),
@@ -142,7 +143,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let whole = self.lowering.plan.windows.get(&of.out);
         let pairs = whole.map(|_| Pairs::new(of));
         let is_padded = of.length > of.given() && pairs.is_none();
-        // what is given is flushed when it is copied
+        // the copy of x into a buffer flushes x
         let x = if is_padded || pairs.is_some() { x } else { self.given(&mut body, "x", of.x, x) };
         let epilogue = self.epilogue(of.out, positions);
         let along = epilogue.along();
@@ -168,8 +169,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             reach,
             length,
         };
-        // with zeros at its sides: some channels, and then what is made of them, as a load waits
-        // for stores that it lies across
+        // with padding: some channels are padded, then convolved, so that loads do not wait for
+        // stores just before
         let some = (MOST_PADDED / inputs).clamp(1, groups);
         let some = (1..=some).rev().find(|some| groups.is_multiple_of(*some)).unwrap_or(1);
         let padded = is_padded.then(|| {
@@ -178,7 +179,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.extend(for_rows(self, some * inputs, &rows, |builder, places| builder.pads(of, places[0])));
             padded
         });
-        // one channel as rounded elements, and some as words of them
+        // in integers: one channel as rounded elements, some channels as words
         let integers = whole.zip(pairs).map(|((arithmetic, own), pairs)| {
             let chosen = Scale::of_x(*own, arithmetic.largest(of.offsets().len()));
             let (scale, as_integers) = chosen.expect("plan: windows in integers have a range");
@@ -227,7 +228,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![doc], body)
     }
 
-    /// The zeros around the lines of a channel.
+    /// Fills the padding of a channel with 0.
     fn pads(&mut self, of: &Convolve, to: Place) -> Vec<Stmt> {
         let mut zeros = self.zeros(to, of.pads.0);
         if of.lines.1 > 0 {
@@ -238,7 +239,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         zeros
     }
 
-    /// Each line of a channel, to where it is among pads.
+    /// Copies each line of a channel into the padded channel at `to`, with `line`.
     fn lines(
         &mut self,
         of: &Convolve,
@@ -252,7 +253,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         for_rows(self, lines, &rows, |builder, places| line(builder, places[0], places[1].at(gap), len))
     }
 
-    /// A channel as so many words of two elements each, and its scale.
+    /// One channel as `length` words of two elements, and its scale.
     fn words_of(
         &mut self,
         of: &Convolve,
@@ -270,8 +271,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// A loop over rows, or over groups: x moves by so many elements, the weights by so many, the
-    /// outputs by so many channels, the scales of x by so many.
+    /// A loop over rows or groups. Each iteration moves x by `x` elements, the weights by `w`
+    /// elements, the outputs by `channels` channels, and the scales of x by `scales` elements.
     fn repeated(
         &mut self,
         work: &Work<'m>,
@@ -305,7 +306,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// All positions of a group: a loop over tiles of them, and what is left.
+    /// All positions of a group: a loop over blocks of vectors, then the remaining positions.
     fn group(&mut self, work: &Work<'m>, parts: &Parts) -> Vec<Stmt> {
         let Convolve { inputs, outputs, start, positions, .. } = *work.of;
         let length = work.length;
@@ -340,12 +341,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.push(Stmt::For { count: full, turn: None, backwards: None, walks, body: block });
             done = full * width;
         }
-        // of equal size, the last of them ending where the positions do
+        // vectors of equal size; the last vector ends at the last position
         let mut rest: Vec<_> = (done..positions).step_by(lanes).map(|at| (at.min(positions - lanes), lanes)).collect();
-        // Of a single channel there is no more to load than for this: a narrow vector lies across
-        // two lines of the cache less often, and LLVM would put one that shares elements with its
-        // neighbour together from that. Several channels would load each weight once more, for both
-        // widths.
+        // With a single channel, a narrow last vector costs no more loads than an overlapping one.
+        // A narrow vector crosses cache lines less often, and LLVM would assemble an overlapping
+        // vector from its neighbour. With several channels, each weight would be loaded twice, once
+        // per width.
         if let [narrow] = plan::vectors(positions % lanes, lanes)[..]
             && work.tile.0 == 1
             && let Some(last) = rest.last_mut()
@@ -359,8 +360,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// Some vectors of positions of all output channels. So many elements of a channel of x are in
-    /// reach, of which the windows begin at the `first`; and `width` of a channel of the output.
+    /// Some vectors of positions for all output channels. A channel of x has `x_width` elements in
+    /// the window, and the first tap starts at element `first`. A channel of the output has `width`
+    /// elements in the window.
     fn channels(
         &mut self,
         work: &Work<'m>,
@@ -411,8 +413,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The same of the output channels whose weights stand side by side: as many tiles as their
-    /// sums take.
+    /// Some vectors of positions for the output channels with interleaved weights, tile by tile.
     fn packed(
         &mut self,
         work: &Work<'m>,
@@ -433,7 +434,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The sums of a tile, over all channels and taps, and what is done with them at the end.
+    /// The sums of a tile over all channels and taps, then the epilogue.
     fn tile(&mut self, work: &Work<'m>, parts: &Parts, tile: &Tile<'_>, (x_width, first): (usize, usize)) -> Vec<Stmt> {
         let Tile { channels, packed, vectors } = tile;
         let Convolve { inputs, positions, .. } = *work.of;
@@ -470,7 +471,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let loaded = Loaded { all: parts.x.at(first), last: None };
             self.taps(&mut body, &work.taps, loaded, parts.w, tile, &sums);
         }
-        // a last vector that overlaps the one before it is stored behind all others
+        // an overlapping last vector is stored after all others
         let last = if tile.has_overlap() { vectors.len() - 1 } else { vectors.len() };
         let others = channels.clone().flat_map(|m| (0..last).map(move |v| (m, v)));
         let lasts = channels.clone().flat_map(|m| (last..vectors.len()).map(move |v| (m, v)));
@@ -494,9 +495,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The taps of one channel, in order: a loop over each of their dimensions. Written one after
-    /// the other, LLVM sees that the vectors of neighbouring taps share elements and puts them
-    /// together from each other, which takes three times as long.
+    /// The taps of one channel, in order: a loop over each dimension. In unrolled code, LLVM sees
+    /// that vectors of neighbouring taps share elements and assembles one vector from another:
+    /// three times as long.
     fn taps(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -537,21 +538,21 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.tap(body, loaded, w, tile, sums);
     }
 
-    /// Keeps a loop over taps or channels as it is if a weight multiplies one vector only: LLVM may
-    /// compute each sum of an unrolled loop into the register of its weight, and spills sums where
-    /// two registers a sum and one of x are more than there are (8 channels, 8 taps on AVX2: 1.57
-    /// times as long).
+    /// Stops compilers from unrolling a loop over taps or channels, if a weight multiplies one
+    /// vector only. In an unrolled loop LLVM may compute each sum into the register of its weight,
+    /// and spills if two registers per sum and one for x exceed the registers (8 channels, 8 taps
+    /// on AVX2: 1.57 times as long).
     fn kept(&mut self, walk: &Walk, tile: &Tile<'_>) {
         if tile.vectors.len() == 1 && 2 * tile.channels.len() + 1 > self.lowering.isa.registers {
             self.unrolled_by(walk, 1);
         }
     }
 
-    /// One tap of one channel, or one pair of them.
+    /// One tap, or one pair of taps, of one channel.
     fn tap(&mut self, body: &mut Vec<Stmt>, loaded: Loaded, w: Place, tile: &Tile<'_>, sums: &[Vec<Var>]) {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
-        // as sums take it
+        // bits for integer sums, floats for f32 sums
         let as_word = self.locals()[sums[0][0].0].ty.scalar == Scalar::U32;
         let taken = |value: Expr| if as_word { op(LaneOp::ToBits, vec![value]) } else { value };
         let held = |this: &mut Self, body: &mut Vec<Stmt>, name: &str, lanes: usize, value: Expr| match as_word {
@@ -562,7 +563,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let operation = if as_word { LaneOp::DotPairs } else { LaneOp::MulAdd };
             Stmt::Set { var: sum, value: op(operation, vec![x, w, Expr::Var(sum)]) }
         };
-        // the weights, or the vectors, are held: whichever are fewer
+        // variables hold the weights or the vectors, the smaller number of both
         if weights.len() < vectors.len() {
             let mut known: Vec<(usize, Vec<Expr>)> = Vec::new();
             for (v, &(_, lanes)) in vectors.iter().enumerate() {
@@ -604,7 +605,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// `3 x 3`
+/// The numbers of taps by dimension: `3 x 3`.
 fn shape(taps: &[(usize, usize)]) -> String {
     taps.iter().map(|(count, _)| count.to_string()).collect::<Vec<_>>().join(" x ")
 }

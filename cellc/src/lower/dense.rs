@@ -1,5 +1,4 @@
-//! A dense layer: every row of x times a fixed matrix, then the pointwise work that is fused into
-//! it.
+//! Dense layers: every row of x times a constant matrix, then the fused pointwise work.
 
 use super::builder::KernelBuilder;
 use super::product::{Operands, Rows, Sums, X, for_tiles};

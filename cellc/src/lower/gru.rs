@@ -6,7 +6,7 @@ use super::step::CellStep;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ResetGate, ValidCell};
 
-/// Positions in [`plan::Product::sums`] of a GRU, behind z and r in either order.
+/// Positions in [`plan::Product::sums`] of a GRU, after z and r in either order.
 const N: usize = 2;
 const M: usize = 3;
 
@@ -24,7 +24,7 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
     }
 }
 
-/// One activation over all lanes of z and r; the candidate waits for r.
+/// Activates the lanes of z and r in a run. The candidate needs r first.
 fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value: Expr) -> Expr {
     match sum {
         0..N => rows.builder.activate(cell, cell.activations[0], value),
@@ -32,13 +32,13 @@ fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value
     }
 }
 
-/// z or r of a vector: activated where that has not been done on the whole run.
+/// z or r of a vector, activated now unless the whole run has been activated.
 fn gate(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sums: &Sums, which: usize) -> Expr {
     let value = sums.values[which].clone();
     if sums.active { value } else { rows.builder.activate(cell, cell.activations[0], value) }
 }
 
-/// z of a vector, less what an attention takes from it.
+/// z of a vector. With attention a: `(1 - a) * z`.
 fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums) -> Expr {
     let z = gate(rows, step.cell, sums, rows.place_of("z"));
     match step.a {
@@ -51,7 +51,8 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums
     }
 }
 
-/// The new state of one vector of columns: `columns` are h and those of [`CellStep::new_state`].
+/// Computes and stores the new state of one vector of columns. `columns` are h and the columns of
+/// [`CellStep::new_state`].
 fn update<'m>(
     rows: &mut Rows<'_, '_, 'm>,
     step: &CellStep<'_, 'm>,
@@ -74,8 +75,8 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     columns.extend(step.new_state());
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
-        // the gates of all vectors before the candidates, which wait for them: a processor looks
-        // only so far ahead for something else to do
+        // the gates of all vectors before the candidates that wait for the gates: an out-of-order
+        // core has a limited window
         let mut ready = Vec::new();
         for sums in pass {
             let lanes = sums.lanes;
@@ -96,13 +97,13 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
 fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
-    // r.h of all columns is needed before the first row of the late phase
+    // the first row of the late phase needs r.h of all columns
     let reset = rows.scratch("reset_h");
     if rows.keeps_late_apart() {
         rows.builder.elements(reset);
     }
     let update_gates = rows.scratch("update");
-    // sums that are stored need no second place
+    // stored sums need no copy
     let candidates = (!rows.stores_sums()).then(|| rows.scratch("candidate"));
     let mut columns = vec![
         Column::new("h", step.h, false),

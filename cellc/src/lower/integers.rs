@@ -1,12 +1,10 @@
-//! Integers of the interface as the whole numbers that kernels compute with, and the other way
-//! round.
+//! Conversions between integers of the interface and f32 numbers of kernels.
 
 use super::builder::{KernelBuilder, op};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ElementType, Integers, Source, counted};
 
-/// From here on every f32 is a whole number, and the last bits of the next ones are their distance
-/// from it.
+/// 2^23: from 2^23 to 2^24, the low bits of an f32 are its distance from 2^23.
 const WHOLE: f32 = 8_388_608.0;
 
 /// A u32 below 2^23 as f32.
@@ -15,13 +13,13 @@ pub(super) fn float(number: Expr) -> Expr {
     op(LaneOp::Sub, vec![op(LaneOp::FromBits, vec![bits]), Expr::f32(WHOLE, 1)])
 }
 
-/// A whole f32 from 0 on and below 2^23 as u32.
+/// An integral f32 from 0 to below 2^23, as u32.
 pub(super) fn number(float: Expr) -> Expr {
     let bits = op(LaneOp::ToBits, vec![op(LaneOp::Add, vec![float, Expr::f32(WHOLE, 1)])]);
     op(LaneOp::WrappingSub, vec![bits, Expr::u32(WHOLE.to_bits(), 1)])
 }
 
-/// A f32 that is 0 where it is below or NaN, and `most` where it is above.
+/// An f32 clamped to 0..=`most`. A NaN becomes 0.
 pub(super) fn between(float: Expr, most: usize) -> Expr {
     let inside = op(LaneOp::Max, vec![float, Expr::f32(0.0, 1)]);
     op(LaneOp::Min, vec![inside, Expr::f32(most as f32, 1)])
@@ -61,8 +59,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (doc, body)
     }
 
-    /// One statement for each element; `names` are those of an element read and of an element
-    /// written.
+    /// One statement per element. `names` are the names of a read and of a written element.
     fn each(
         &mut self,
         len: usize,

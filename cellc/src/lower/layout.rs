@@ -1,11 +1,11 @@
-//! Copies: views whose elements do not lie in order, and values put side by side.
+//! Copies: strided views, and concatenations.
 
 use super::builder::{KernelBuilder, copy};
 use super::product::for_rows;
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
 use crate::model::{Concat, Source, View};
 
-/// Elements between neighbours along each dimension of a tensor in C order.
+/// Distances between neighbours along each dimension of a tensor in C order, in elements.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -14,14 +14,14 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// A strided copy with as few loops as it needs.
+/// A strided copy with as few loops as possible.
 pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (usize, isize, usize)>) -> Stmt {
     let mut merged: Vec<CopiedDim> = Vec::new();
     for (extent, from_stride, to_stride) in dims {
         if extent == 1 {
             continue;
         }
-        // a dimension that goes on where the one inside it ends is part of it
+        // merges a dimension into an outer dimension that continues it
         match merged.last_mut() {
             Some(outer)
                 if outer.from_stride == from_stride * extent as isize && outer.to_stride == to_stride * extent =>
@@ -37,7 +37,7 @@ pub(super) fn strided(from: Place, to: Place, dims: impl IntoIterator<Item = (us
     Stmt::Copy(Copied::new(from, to, merged))
 }
 
-/// Whether a view's elements lie in C order, one after the other, from its first.
+/// True if the elements of a view are contiguous, in C order.
 pub(super) fn is_contiguous(view: &View, shape: &[usize]) -> bool {
     let dims = shape.iter().zip(strides(shape)).zip(&view.strides);
     dims.into_iter().all(|((&size, wanted), &stride)| size == 1 || stride == wanted as isize)
@@ -76,9 +76,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                 continue;
             }
             let from = self.given(&mut body, "input", input, from);
-            // what was computed in its place already needs no copy
+            // values computed in place need no copy
             if from.base == place.base && from != place {
-                // from one part of the whole to another
+                // within one buffer: through a copy
                 let kept: Place = self.block("kept", outer * len);
                 body.push(copy(from, kept, outer * len));
                 body.push(strided(kept, place, [(outer, len as isize, stride), (len, 1, 1)]));

@@ -1,4 +1,4 @@
-//! Rows of a table, by number.
+//! Rows of a table, by index.
 
 use super::builder::{KernelBuilder, copy, op};
 use super::integers::{between, number};
@@ -7,8 +7,8 @@ use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::model::{Lookup, Source, counted};
 
 impl<'m> KernelBuilder<'_, 'm> {
-    /// Numbers below 0 count from the end of the table; those beyond its ends are those of its
-    /// ends, and NaN is 0.
+    /// Negative indices count from the end of the table. Indices beyond either end are clamped, and
+    /// NaN becomes 0.
     pub(super) fn lookup(&mut self, lookup: &'m Lookup) -> (Vec<String>, Vec<Stmt>) {
         let (size, len) = (lookup.size, lookup.len);
         let mut body = Vec::new();

@@ -1,9 +1,9 @@
-//! TensorIterator and Loop: the statements of a body inside a loop over its trips.
+//! TensorIterator and Loop: the statements of a body inside a loop over iterations ("trips").
 //!
-//! A piece is a window where the axis is the outermost one in memory; other axes are first brought
-//! there, or brought back afterwards. What a trip hands to the next lies in a place of its own,
-//! which the trip's end fills. A loop that a condition ends is left behind the trip in which it
-//! does; that is why pieces are filled with zeros before.
+//! A piece is a window if its axis is the outermost axis in memory. For other axes, a copy before
+//! or after the loop reorders the tensor. Each carried value has a buffer, and the end of a trip
+//! assigns its next value. A loop with a condition ends after the first trip with a false
+//! condition; therefore zeros fill all result pieces in advance.
 
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
@@ -25,7 +25,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
             self.lowering.places[slice.piece] = Some(place);
         }
-        // a last value that trips hand on lies where they hand it on
+        // a last value that is also carried shares the buffer of the carried value
         let mut settled: Vec<usize> = Vec::new();
         for carried in &body.carried {
             let flushed = self.lowering.is_flushed(carried.next);
@@ -42,7 +42,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             before.extend(self.keep(carried.initial, initial, place));
             self.lowering.places[carried.value] = Some(place);
         }
-        // pieces are computed where they belong, if they can be
+        // pieces are computed in place if possible
         let mut wanted = Destinations::new();
         let mut pieces: Vec<(&'m LoopResult, Place)> = Vec::new();
         let mut after = Vec::new();
@@ -54,7 +54,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 to
             } else {
                 let gathered = self.block("gathered", shape.iter().product());
-                // from axis first to axis in its place
+                // from axis first to the axis of the tensor
                 let piece = shape[axis] / trips;
                 let len: usize = shape.iter().product::<usize>() / trips;
                 let to_strides = strides(shape);
@@ -75,7 +75,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             {
                 wanted.entry(value).or_insert(place);
             }
-            // trips that are not taken leave 0
+            // skipped trips leave 0
             if body.running.is_some() {
                 before.extend(self.zeros(of, shape.iter().product()));
             }
@@ -95,7 +95,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 trip.extend(self.read(result.of, from, place));
             }
         }
-        // last values that lie where only this trip can see them, or where the next trip writes
+        // last values in buffers of one trip, or in buffers that the next trip overwrites
         for result in body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out)) {
             let from = self.lowering.source(result.of);
             let to = self.lowering.source(Source::Value(result.out));
@@ -114,7 +114,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("{most}{}.", counted(trips, "trip"))], all)
     }
 
-    /// What the next trip sees.
+    /// Assigns the carried values for the next trip.
     fn hand_on(&mut self, trip: &mut Vec<Stmt>, body: &'m ValidLoop) {
         let mut then = Vec::new();
         for carried in &body.carried {
@@ -124,7 +124,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = self.lowering.len(carried.next);
             let to = self.lowering.source(Source::Value(carried.value));
             let mut from = self.lowering.source(carried.next);
-            // another one that is handed on: to be read before it is written
+            // another carried value: read before its assignment
             let other = body.carried.iter().any(|c| {
                 let place = self.lowering.places[c.value];
                 c.value != carried.value && place.is_some_and(|place| place.base == from.base)
@@ -141,7 +141,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         trip.extend(then);
     }
 
-    /// A tensor as its pieces along an axis, one after the other: itself, where they lie so.
+    /// A tensor as pieces along an axis, one after the other. The tensor itself if its pieces are
+    /// contiguous.
     fn outermost(
         &mut self,
         before: &mut Vec<Stmt>,
@@ -165,8 +166,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// Adds statements behind others: those on the side of a condition on which the last ones are, to
-/// these.
+/// Appends statements. If the last statement and the first new statement are branches on one
+/// condition, the two branches are merged.
 fn append(body: &mut Vec<Stmt>, mut statements: Vec<Stmt>) {
     if let Some(Stmt::If { less, then, otherwise }) = body.last_mut()
         && let [Stmt::If { less: other, then: more, otherwise: none }] = &mut statements[..]

@@ -1,4 +1,4 @@
-//! The memory that the bodies of all instruction sets share: tensors of the model, tables, packed
+//! Buffers that the bodies of all instruction sets share: tensors of the model, tables, packed
 //! weights.
 
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
 use crate::plan::Plan;
 
-/// Where the packed weights of a product are.
+/// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
 pub(super) struct PackedWeights {
-    /// Its matrices, and its biases where they are of one kind.
+    /// The matrices, and also the biases if both have one element type.
     pub(super) rows: BufferId,
-    /// Its biases, peepholes and scales, where they have a buffer of their own.
+    /// Biases, peepholes and scales in a separate buffer. `None`: in `rows`.
     pub(super) biases: Option<BufferId>,
 }
 
-/// How the packed weights of one operation are made.
+/// The packing of one operation's weights, as a key to find equal packings.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Recipe {
     /// Element and length of each buffer.
@@ -26,28 +26,28 @@ pub(super) struct Recipe {
     pub(super) copies: Vec<Stmt>,
 }
 
-/// A program without bodies, and which buffer holds what.
+/// A program without bodies, and the buffers of the model's tensors.
 pub(super) struct Memory {
     pub(super) program: Program,
     pub(super) parameters: Vec<BufferId>,
     constants: Vec<Option<BufferId>>,
     pub(super) variables: Vec<BufferId>,
     pub(super) results: Vec<BufferId>,
-    /// Which way this step walks large weights.
+    /// The direction of panels in this step, for large weights. `None`: always from the first.
     pub(super) backwards: Option<BufferId>,
     /// The packed weights of each product of the plan.
     pub(super) weights: Vec<PackedWeights>,
-    /// By the value of a convolution: its packed weights, beside them the scales of their rows
-    /// where they are integers.
+    /// By the value of a convolution: its packed weights. Integer weights have their scales in
+    /// `biases`.
     pub(super) convolutions: BTreeMap<usize, PackedWeights>,
-    /// By recipe: the packed weights that are made so.
+    /// By recipe: the packed weights.
     pub(super) recipes: BTreeMap<Recipe, PackedWeights>,
     /// Tables of sequence lengths, by contents.
     tables: Vec<(Vec<usize>, BufferId)>,
 }
 
-/// What a caller hands over, or is handed: booleans and integers of 32 and 64 bits as they are,
-/// those of fewer bits as i32, all floats as f32.
+/// The element type of an input or output in the interface: booleans stay booleans; i64, u32 and
+/// u64 become i64; all other integers become i32; all floats become f32.
 pub(crate) fn element_of(element: ElementType) -> Element {
     match element {
         element if element.is_float() => Element::F32,
@@ -155,13 +155,13 @@ impl Memory {
         self.constants[index].expect("lower: every constant that is read has a buffer")
     }
 
-    /// The buffer that holds these lengths.
+    /// The buffer of a table of lengths.
     pub(super) fn table(&self, lengths: &[usize]) -> BufferId {
         let known = self.tables.iter().find(|(known, _)| known == lengths);
         known.expect("lower: all lengths that are known have a table").1
     }
 
-    /// The buffer of weights; `None` where they are zero.
+    /// The buffer of weights. `None` if all weights are zero.
     pub(super) fn weight(&mut self, model: &ValidModel, source: WeightSource) -> Option<BufferId> {
         match source {
             WeightSource::Parameter(i) => Some(self.parameters[i]),

@@ -1,9 +1,8 @@
-//! Model and plan become a kernel program: operations disappear, only loops over buffers remain.
+//! Lowering of model and plan to a kernel program: only loops over buffers remain.
 //!
-//! Every operation that computes becomes a kernel of its own, together with the pointwise work that
-//! is fused into it; views cost nothing where the elements lie in order already. `memory` makes
-//! what all instruction sets share; of each body `storage` decides where values lie, `block` which
-//! of them share a place.
+//! Each operation becomes one kernel, together with its fused pointwise work. Contiguous views need
+//! no kernel. `memory` creates the buffers that all instruction sets share. `storage` places the
+//! values of each body; `block` lets values with disjoint lifetimes share memory.
 
 mod block;
 mod builder;
@@ -49,7 +48,7 @@ pub(crate) fn lower(model: &ValidModel, plan: &Plan) -> Program {
     Program { bodies: bodies.collect(), ..memory.program }
 }
 
-/// A body under construction, and which buffer holds what.
+/// A body under construction, and the buffers of its values.
 struct Lowering<'m> {
     model: &'m ValidModel,
     plan: &'m Plan,
@@ -58,15 +57,15 @@ struct Lowering<'m> {
     isa_index: usize,
     isa: &'static Isa,
     body: Body,
-    /// By the first value of a cell or a dense layer: which product of the plan it is.
+    /// By the first value of a cell or a dense layer: the index of its product in the plan.
     products: BTreeMap<usize, usize>,
-    /// By value: where it lies, once that is decided.
+    /// By value: its place, once known.
     places: Vec<Option<Place>>,
-    /// By value: the operation that computes it.
+    /// By value: the operation that computes the value.
     producers: BTreeMap<usize, &'m ValidNode>,
-    /// By the first value of an operation: its place in [`ValidModel::all_nodes`].
+    /// By the first value of an operation: its index in [`ValidModel::all_nodes`].
     positions: BTreeMap<usize, usize>,
-    /// How many kernels of each name there are.
+    /// By name: the number of kernels so far.
     named: BTreeMap<&'static str, usize>,
 }
 
@@ -79,7 +78,7 @@ impl<'m> Lowering<'m> {
         isa_index: usize,
     ) -> Self {
         let nodes = model.all_nodes();
-        // an operation without a value that is read has been dropped
+        // operations without a read value have been dropped
         let first = |node: &ValidNode| node.op.outputs()[0];
         let products = nodes.iter().filter(|node| node.op.is_product()).enumerate();
         let producers = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(|value| (value, *node)));
@@ -99,7 +98,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// All kernels, in order.
+    /// Lowers all operations to kernels, in execution order.
     fn finish(mut self) -> Body {
         let model = self.model;
         let wanted = self.wanted_by_results();
@@ -113,18 +112,18 @@ impl<'m> Lowering<'m> {
         self.body
     }
 
-    /// What is there so far.
+    /// The body so far, with the shared buffers.
     fn body_ref(&self) -> BodyRef<'_> {
         BodyRef { program: &self.memory.program, body: &self.body }
     }
 
-    /// A buffer of the body's own.
+    /// Adds a scratch buffer to this body.
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
         self.body.scratch.push(Buffer { name: name.into(), role, element: Element::F32, len, layout: Vec::new() });
         BufferId(self.memory.program.buffers.len() + self.body.scratch.len() - 1)
     }
 
-    /// Where the elements of a tensor lie, in C order.
+    /// The place of a tensor. Its elements are contiguous, in C order.
     fn source(&self, source: Source) -> Place {
         match source {
             Source::Parameter(i) => self.memory.parameters[i].into(),
@@ -138,34 +137,33 @@ impl<'m> Lowering<'m> {
         self.model.len(source)
     }
 
-    /// Whether whatever reads a tensor flushes it.
+    /// True if operations must flush the tensor's elements on load.
     fn is_given(&self, source: Source) -> bool {
         self.denormals.of(source) == Small::Given
     }
 
-    /// An element that an operation reads.
+    /// An element that an operation reads, flushed if necessary.
     fn taken(&self, source: Source, value: Expr) -> Expr {
         if self.is_given(source) { flush(value) } else { value }
     }
 
-    /// Whether nothing in it is small enough to be flushed.
+    /// True if the tensor holds no small magnitudes.
     fn is_flushed(&self, source: Source) -> bool {
         self.denormals.of(source) == Small::Flushed
     }
 
-    /// The sides of conditions on which an operation is wanted, the outermost first.
+    /// The sides of conditions that need an operation, outermost first.
     fn sides(&self, node: &ValidNode) -> &'m [Side] {
         self.plan.branches.sides(node.op.outputs()[0])
     }
 
-    /// The product of the plan that computes a value, the first of its operation, and its packed
-    /// weights.
+    /// The plan and the packed weights of a product, by the first value of its operation.
     fn product(&self, value: usize) -> (&'m ProductPlan, &'m PackedWeights) {
         let index = self.products[&value];
         (&self.plan.products[index], &self.memory.weights[index])
     }
 
-    /// The function for an activation, symbolic until `pass::expand`.
+    /// The function of an activation. Its body is empty until `pass::expand`.
     fn function(&mut self, activation: Activation) -> usize {
         let name = activation.label();
         if let Some(known) = self.body.functions.iter().position(|f| f.name == name) {
@@ -182,14 +180,15 @@ impl<'m> Lowering<'m> {
         self.body.functions.len() - 1
     }
 
-    /// `dense0`, `dense1`, ...
+    /// A numbered kernel name: `dense0`, `dense1`, ...
     fn name(&mut self, kind: &'static str) -> String {
         let count = self.named.entry(kind).or_default();
         *count += 1;
         format!("{kind}{}", *count - 1)
     }
 
-    /// The kernel of one operation, if it needs one.
+    /// Lowers one operation to a kernel, if the operation needs one. A cell with two halves becomes
+    /// two kernels.
     fn kernel_of(&mut self, node: &'m ValidNode) {
         if !self.is_computed(node) {
             return;
@@ -234,8 +233,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Results that no operation writes itself: a parameter, a constant, or a value that lies
-    /// elsewhere.
+    /// Copies the results that no operation writes directly: parameters, constants, and values at
+    /// other places.
     fn copies(&mut self) {
         for (i, result) in self.model.results.iter().enumerate() {
             let from = self.source(result.source);
@@ -255,7 +254,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Variables take their new values, when everything has read the old ones.
+    /// Assigns new values to variables, after all kernels have read the old values.
     fn assignments(&mut self) {
         let model = self.model;
         let mut first = Vec::new();
@@ -267,14 +266,14 @@ impl<'m> Lowering<'m> {
             let len = lowering.len(next);
             let mut from = lowering.source(next);
             let to: Place = lowering.memory.variables[i].into();
-            // itself, or a view of all of it
+            // the variable itself, or a view of the whole variable
             if from == to {
                 continue;
             }
             if let Base::Buffer(id) = from.base
                 && matches!(lowering.body_ref().buffer(id).role, Role::Variable(_))
             {
-                // which may have its own new value before this one is given
+                // another variable, which may be assigned before this copy
                 let kept = lowering.buffer(format!("kept{i}"), Role::Scratch, len);
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();

@@ -1,4 +1,4 @@
-//! How weights get from the model's order into the order in which kernels read them.
+//! Packing: copies of weights from the model's order to the order of kernels.
 
 use std::collections::btree_map::Entry;
 
@@ -8,7 +8,7 @@ use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
 use crate::request::WeightFormat;
 
-/// How the scales of rows are packed, if there are any.
+/// The encoding of the scales of rows. `None` for formats without scales.
 fn scales(format: WeightFormat) -> Option<Encoding> {
     match format {
         WeightFormat::Int8 | WeightFormat::Int8Pair | WeightFormat::Int8Quad => Some(Encoding::Int8Scale),
@@ -17,22 +17,22 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
     }
 }
 
-/// Numbers of buffers and of packing copies at one moment of lowering.
+/// The numbers of buffers and of packing copies at one moment of lowering.
 struct Mark {
     buffers: usize,
     copies: usize,
 }
 
 impl Memory {
-    /// How the weights of a cell or a dense layer get from the model's order into the order of
-    /// [`crate::plan::Panels`]; they are the `index`-th that do.
+    /// Packs the weights of a cell or a dense layer into the order of [`crate::plan::Panels`].
+    /// `index` numbers the products.
     pub(super) fn pack(
         &mut self,
         model: &ValidModel,
         op: &ValidOp,
         (plan, index): (&ProductPlan, usize),
     ) -> PackedWeights {
-        // W, R, B, P, and which of the sets of W, R, B is meant
+        // W, R, B, P, and the index of the set of W, R, B
         let (w, r, b, p, set, input_stride, transposed) = match op {
             ValidOp::Cell(cell) => {
                 let p = cell.p.and_then(|p| self.weight(model, p));
@@ -99,7 +99,7 @@ impl Memory {
                 };
                 let blocks = panels.blocks(late);
                 let Some(from) = from else { continue };
-                // elements between units, and between what multiplies neighbouring elements of the
+                // elements between units, and between weights of neighbouring elements of the
                 // operand
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
@@ -128,7 +128,8 @@ impl Memory {
         self.packed_once(before, weights)
     }
 
-    /// The weights of the `index`-th convolution: the output channels of a tile side by side.
+    /// Packs the weights of the `index`-th convolution, with the output channels of a tile
+    /// interleaved.
     pub(super) fn pack_convolution(
         &mut self,
         of: &Convolve,
@@ -172,9 +173,8 @@ impl Memory {
         Mark { buffers: self.program.buffers.len(), copies: self.program.packing.body.len() }
     }
 
-    /// Removes the buffers of `weights`, which were added since `before`, if an earlier operation
-    /// packs the same elements in the same order; returns the packed weights that the operation
-    /// reads.
+    /// Returns the packed weights of an earlier operation with equal elements in equal order, if
+    /// one exists. In this case, removes the buffers of `weights`, added since `before`.
     fn packed_once(&mut self, before: Mark, weights: PackedWeights) -> PackedWeights {
         let Mark { buffers, copies } = before;
         let added = &self.program.buffers[buffers..];

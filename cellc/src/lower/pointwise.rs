@@ -1,4 +1,5 @@
-//! Work element by element: on its own, or as the end of an operation whose result is in registers.
+//! Pointwise work: in a kernel of its own, or as the epilogue of an operation with its result in
+//! registers.
 
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
@@ -6,36 +7,35 @@ use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Pointwise, Source, ValidOp};
 use crate::plan::{self, Along};
 
-/// The pointwise operations at the end of an operation whose result has rows of a fixed number of
-/// columns.
+/// The pointwise operations fused into an operation. The result of the operation has rows with a
+/// fixed number of columns.
 #[derive(Clone)]
 pub(super) struct Epilogue<'m> {
-    /// The value of the operation.
+    /// The value of the operation at the start.
     root: usize,
     links: Vec<&'m Pointwise>,
-    /// What they read besides, and how that lies along rows and columns.
+    /// The other operands, each with its layout along rows and columns.
     operands: Vec<(Source, Along)>,
 }
 
 impl Epilogue<'_> {
-    /// By operand: whether it has an element for each column.
+    /// By operand: true if the operand has an element for each column.
     pub(super) fn by_column(&self) -> Vec<bool> {
         self.operands.iter().map(|(_, along)| matches!(along, Along::Both | Along::Columns)).collect()
     }
 
-    /// By operand: how it lies along rows and columns.
+    /// By operand: its layout along rows and columns.
     pub(super) fn along(&self) -> Vec<Along> {
         self.operands.iter().map(|(_, along)| *along).collect()
     }
 
-    /// What is done, for the reader: `, add, relu`.
+    /// The names of the operations, for comments: `, add, relu`.
     pub(super) fn names(&self) -> String {
         self.links.iter().map(|link| format!(", {}", link.function.name())).collect()
     }
 }
 
-/// An epilogue, where it stores, and where its operands lie, as they go along with the units of a
-/// product.
+/// The epilogue of a product, with its result and operands as columns along the units.
 #[derive(Clone)]
 pub(super) struct End<'m> {
     epilogue: Epilogue<'m>,
@@ -49,14 +49,14 @@ impl<'m> End<'m> {
         &self.columns
     }
 
-    /// Those of which each row has its own, as so many rows at a time to walk: name, place, length,
-    /// whether it is written.
+    /// The columns with elements of their own for each row, for a loop over tiles of `rows` rows:
+    /// name, place, length, and whether the column is written.
     pub(super) fn rows(&self, units: usize, rows: usize) -> Vec<(&'static str, Place, usize, bool)> {
         let own = self.columns.iter().filter(|c| c.each_row);
         own.map(|c| (c.name, c.of, rows * c.row(units), c.written)).collect()
     }
 
-    /// The same for the row at whose places the loop over [`Self::rows`] is.
+    /// The epilogue for one tile, at the `places` of a loop over [`Self::rows`].
     pub(super) fn at(&self, places: &[Place]) -> Self {
         let mut end = self.clone();
         for (column, place) in end.columns.iter_mut().filter(|c| c.each_row).zip(places) {
@@ -65,13 +65,13 @@ impl<'m> End<'m> {
         end
     }
 
-    /// What is done, for the reader: `, add, relu`.
+    /// The names of the operations, for comments: `, add, relu`.
     pub(super) fn names(&self) -> String {
         self.epilogue.names()
     }
 
-    /// Makes and stores one vector of the result. `places` are those of [`Self::columns`] for a
-    /// panel, `lane` the vector's first column.
+    /// Computes and stores one vector of the result. `places` are the places of [`Self::columns`]
+    /// for a panel; `lane` is the first column of the vector.
     pub(super) fn store(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,
@@ -87,15 +87,15 @@ impl<'m> End<'m> {
     }
 }
 
-/// Operations that one expression holds at most: the next ones read its value by name, so that
-/// expressions do not nest deeper.
+/// Upper limit for operations in one expression. After this many, a variable holds the value, to
+/// limit nesting.
 const MOST_NESTED: usize = 16;
 
-/// Turns of a loop over vectors below which the vectors are written one after the other.
+/// Loops over vectors with at most this many iterations are unrolled.
 const FEW: usize = 4;
 
 impl<'m> KernelBuilder<'_, 'm> {
-    /// What is fused into the operation that computes `root`, whose rows have `columns` elements.
+    /// The epilogue of the operation that computes `root`, for rows of `columns` elements.
     pub(super) fn epilogue(&self, root: usize, columns: usize) -> Epilogue<'m> {
         let links = self.links(root);
         let handed_on = self.handed_on(root);
@@ -113,7 +113,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         Epilogue { root, links, operands }
     }
 
-    /// The same, with where it stores and where its operands lie.
+    /// The epilogue of a product, with its result and operands as columns.
     pub(super) fn end(&mut self, root: usize, columns: usize) -> End<'m> {
         let epilogue = self.epilogue(root, columns);
         let mut columns = vec![Column::new("out", self.stored(root), true)];
@@ -126,7 +126,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         End { epilogue, columns }
     }
 
-    /// Where the last of the operations stores, or the first if there is no other.
+    /// The place of the last fused operation's result, or of `root` if nothing is fused.
     pub(super) fn stored(&mut self, root: usize) -> Place {
         let last = self.lowering.plan.fusion.links(root).last().copied().unwrap_or(root);
         self.lowering.source(Source::Value(last))
@@ -140,13 +140,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.lowering.plan.fusion.links(root).iter().map(link).collect()
     }
 
-    /// The values that are handed on to them.
+    /// The values that the fused operations hand on in registers.
     fn handed_on(&self, root: usize) -> &'m [usize] {
         self.lowering.plan.fusion.starting(root).map_or(&[], |chain| &chain.handed_on)
     }
 
-    /// The operands of an epilogue as rows to walk: name, place, length of a row; those that are
-    /// the same for all rows have none.
+    /// The operands of an epilogue: place and elements per row. `None` if all rows share the
+    /// elements.
     pub(super) fn operand_rows(&mut self, epilogue: &Epilogue<'m>, columns: usize) -> Vec<(Place, Option<usize>)> {
         let row = |(source, along): &(Source, Along)| {
             let place = self.lowering.source(*source);
@@ -159,8 +159,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         epilogue.operands.iter().map(row).collect()
     }
 
-    /// One vector of the result of an operation, once the epilogue has been applied. `operands` are
-    /// the places of the operands' elements for the vector's first column, or of the one element.
+    /// Applies the epilogue to one vector of an operation's result. `operands` are the places of
+    /// the operands at the first column of the vector, or of their single element.
     pub(super) fn finish_vector(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -196,7 +196,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         value
     }
 
-    /// A Select of which one operand was computed: a copy of that one.
+    /// A Select with a branch: only the chosen operand is computed, and the result is a copy.
     fn join(&mut self, select: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
         let (to, len) = (self.lowering.source(Source::Value(select.out)), self.lowering.len(Source::Value(select.out)));
         let flushed = self.lowering.denormals.is_flushed_at(select.out);
@@ -212,7 +212,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec!["What a condition chooses.".to_owned()], vec![Stmt::If { less, then, otherwise }])
     }
 
-    /// Pointwise work on its own: nested loops over what the operands' shapes leave apart.
+    /// Pointwise work in a kernel of its own: nested loops over the merged dimensions of the
+    /// operands.
     pub(super) fn pointwise(&mut self, root: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
         if self.lowering.plan.branches.is_join(root.out) {
             return self.join(root);
@@ -340,30 +341,31 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// Whether the value of the operations before the `nth` of a chain is to have a name.
+/// True if the value before the `nth` operation of a chain must become a variable.
 fn is_deep(nth: usize) -> bool {
     nth > 0 && nth.is_multiple_of(MOST_NESTED)
 }
 
-/// Whether a tensor is one of those values.
+/// True if a tensor is one of `values`.
 fn is_among(values: &[usize], source: Source) -> bool {
     matches!(source, Source::Value(value) if values.contains(&value))
 }
 
-/// Pointwise operations, one after the other, and what they read.
+/// A chain of pointwise operations, and the operands that memory holds.
 struct PointwiseChain<'m> {
     links: Vec<&'m Pointwise>,
     sources: Vec<Source>,
 }
 
-/// By dimension of `shape`: whether an operand is repeated along it.
+/// By dimension of `shape`: true if an operand is broadcast along the dimension.
 fn repeated(shape: &[usize], operand: &[usize]) -> Vec<bool> {
     let missing = shape.len().saturating_sub(operand.len());
     let own = |axis: usize| if axis < missing { 1 } else { operand[axis - missing] };
     shape.iter().enumerate().map(|(axis, &n)| n > 1 && own(axis) == 1).collect()
 }
 
-/// Dimensions that all operands treat alike become one; those of size 1 go.
+/// The dimensions of a shape, merged if all operands treat neighbours alike. Dimensions of size 1
+/// are dropped.
 fn merged(shape: &[usize], repeats: &[Vec<bool>]) -> Vec<(usize, Vec<bool>)> {
     let mut dims: Vec<(usize, Vec<bool>)> = Vec::new();
     for (axis, &size) in shape.iter().enumerate().filter(|(_, n)| **n > 1) {

@@ -1,5 +1,5 @@
-//! Vectors that become integers before they multiply weights: `v` is rounded to a whole number
-//! times a scale, that of the largest element, or is a multiple of a scale already.
+//! Quantisation of vectors that multiply integer weights. An element is rounded to a whole number
+//! times a scale. The scale depends on the largest element, or comes from the model.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::Source;
 use crate::plan;
 
-/// 1.5 times 2^23: a small number plus that is rounded to a whole number, half to even.
+/// 1.5 * 2^23: adding this number to a small number rounds to a whole number, half to even.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// By what elements are multiplied before they are rounded.
+/// The factor of elements before rounding.
 #[derive(Clone, Copy)]
 pub(super) enum Factor {
     At(Place),
     Known(f32),
 }
 
-/// An element whose low bits are the whole number that it becomes.
+/// An element plus [`ROUNDING`]: the low bits are the rounded element.
 fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
     let scaled = match inverse {
         Some(inverse) => op(LaneOp::Mul, vec![element, inverse]),
@@ -30,8 +30,8 @@ fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
 }
 
 impl KernelBuilder<'_, '_> {
-    /// One vector: its whole numbers, several in each word as those of a row of weights are; and
-    /// its scale, which is NaN where an element is not finite.
+    /// Quantises one vector to packed words, in the order of packed weights. Stores the scale, NaN
+    /// if any element is not finite.
     pub(super) fn quantise(
         &mut self,
         (len, given): (usize, Scale),
@@ -41,8 +41,7 @@ impl KernelBuilder<'_, '_> {
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let inverse = self.scale_of(&mut body, (len, given), from, scale);
-        // the k-th word holds the k-th elements of as many parts of the vector, of which the last
-        // ones may be shorter or empty
+        // word k holds element k of each part of the vector; the last parts may be shorter or empty
         let count = words.of_elements(len);
         let long = |part: usize| len.saturating_sub(part * count).min(count);
         let parts = (0..words.each).filter(|part| long(*part) > 0).count();
@@ -50,15 +49,15 @@ impl KernelBuilder<'_, '_> {
         for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
             self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
         }
-        // what fills the last vector multiplies zeros
+        // padding of the last vector: its weights are zero
         for at in count..words.room(len) {
             body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
         }
         body
     }
 
-    /// The scale of a vector, which is NaN where an element is not finite; and by what elements are
-    /// multiplied before they are rounded, if by anything.
+    /// Stores the scale of a vector, NaN if any element is not finite. Returns the factor for
+    /// rounding; `None`: 1.
     pub(super) fn scale_of(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -67,14 +66,14 @@ impl KernelBuilder<'_, '_> {
         scale: Place,
     ) -> Option<Factor> {
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
-        // the largest magnitude lane by lane; what is not finite is larger than all else
+        // the largest magnitude, lane by lane; infinities and NaNs exceed all numbers
         let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
         let turn = vec![Stmt::Set { var: largest, value: larger(load(elements, width), Expr::Var(largest)) }];
         let turns = len / width;
         body.push(Stmt::For { count: turns, turn: None, backwards: None, walks: vec![walk], body: turn });
-        // lanes meet in memory
+        // memory passes the lanes to scalar code
         let all = Place::from(self.lane_room("largest_lanes", width));
         body.push(Stmt::Store { to: all, value: Expr::Var(largest) });
         for (at, lanes) in plan::vectors(len % width, width) {
@@ -97,7 +96,7 @@ impl KernelBuilder<'_, '_> {
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
         match given {
             Scale::Of(range) => {
-                // for every lane
+                // in every lane, for vector loads
                 let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
                 body.push(Stmt::Store { to: all, value: inverse });
                 Some(Factor::At(all))
@@ -107,7 +106,7 @@ impl KernelBuilder<'_, '_> {
         }
     }
 
-    /// By what that many lanes are multiplied.
+    /// A rounding factor in `lanes` lanes.
     fn inverse(&mut self, body: &mut Vec<Stmt>, factor: Option<Factor>, lanes: usize) -> Option<Expr> {
         factor.map(|factor| match factor {
             Factor::At(from) => self.let_(body, "inverse", lanes, Expr::Splat { from, lanes }),
@@ -115,9 +114,8 @@ impl KernelBuilder<'_, '_> {
         })
     }
 
-    /// Elements whose low 16 bits are the whole numbers that elements of a tensor become. What is
-    /// flushed if it was given needs not be for its scale: none is below that of the smallest
-    /// number that is left.
+    /// Rounds elements of a tensor: the low 16 bits of a stored element are the rounded number. The
+    /// scale may use unflushed elements, as its lower limit exceeds all small magnitudes.
     pub(super) fn rounded(
         &mut self,
         of: Source,
@@ -139,8 +137,8 @@ impl KernelBuilder<'_, '_> {
         body
     }
 
-    /// Words of two whole numbers of 16 bits, of such elements: the second one is so many behind
-    /// the first.
+    /// Words of two 16-bit numbers, from elements of [`Self::rounded`]. The second number is the
+    /// element `second` positions after the first.
     pub(super) fn pairs(&mut self, from: Place, second: usize, to: Place, len: usize) -> Vec<Stmt> {
         let mut body = Vec::new();
         let word = |from: [Place; 2], to: Place, lanes: usize| {
@@ -166,7 +164,7 @@ impl KernelBuilder<'_, '_> {
         body
     }
 
-    /// Some words, made of so many parts.
+    /// Packs a range of words from `parts` parts of a vector.
     fn words(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -188,7 +186,7 @@ impl KernelBuilder<'_, '_> {
             let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
             let all = all.expect("lower: a word has a part");
             let all = match words.is_unsigned {
-                // the offset is added by its one bit
+                // the offset is one bit, so an exclusive or adds the offset
                 true => op(LaneOp::Xor, vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)]),
                 false => all,
             };

@@ -1,7 +1,7 @@
-//! Reductions: all elements along neighbouring axes become one, in the order that the model says.
+//! Reductions: neighbouring axes are reduced to one element, in the model's order.
 //!
-//! Where other axes follow, lanes are along these, and each lane goes through its elements in
-//! order. Where the reduced axes are the innermost, lanes are chains.
+//! With further inner axes, lanes are along the inner axes, and each lane reduces its elements in
+//! order. With innermost reduced axes, lanes are chains.
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
@@ -56,11 +56,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
     }
 
-    /// `size` rows of `columns` elements become one row.
+    /// Reduces `size` rows of `columns` elements to one row.
     fn reduce_columns(&mut self, reduce: &Reduce, size: usize, columns: usize, from: Place, to: Place) -> Vec<Stmt> {
         let isa = self.lowering.isa;
         let mut body = Vec::new();
-        // each accumulator may take two registers more on the way
+        // each accumulator may need two more registers for temporaries
         for pass in plan::vectors(columns, isa.lanes).chunks((plan::accumulators(isa) / 3).max(1)) {
             let pass = self.lowering.plan.values.of_pass(pass, isa);
             let mut sums = Vec::new();
@@ -83,7 +83,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// A row of `size` elements becomes one.
+    /// Reduces a row of `size` elements to one element.
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
         let (function, chains) = (reduce.function, reduce.chains);
         let mut body = Vec::new();
@@ -106,7 +106,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.push(Stmt::Store { to, value });
             return body;
         }
-        // lanes meet in memory
+        // memory passes the lanes to scalar code
         let row: Place = self.scratch("chains", chains).into();
         for (&(at, _), &var) in vectors.iter().zip(&sums) {
             body.push(Stmt::Store { to: row.at(at), value: Expr::Var(var) });

@@ -47,7 +47,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn softmax_row(&mut self, softmax: &Softmax, size: usize, from: Place, to: Place) -> Vec<Stmt> {
         let log = softmax.log;
         let mut body = Vec::new();
-        // one element for all lanes has to lie in memory
+        // a broadcast element must be in memory
         let row_values: Place = self.scratch("row_values", 2).into();
         let (at_most, at_sum) = (row_values, row_values.at(1));
         let most = self.accumulator(&mut body, "most", 1, load(from, 1));
@@ -56,7 +56,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let turn = vec![Stmt::Set { var: most, value: larger }];
         body.push(Stmt::For { count: size, turn: None, backwards: None, walks: vec![walk], body: turn });
         body.push(Stmt::Store { to: at_most, value: Expr::Var(most) });
-        // what is stored at first: e, or v - m
+        // first stored: e, or v - m
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }

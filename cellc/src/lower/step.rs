@@ -1,4 +1,4 @@
-//! One step of a cell: what its rows are given, and what becomes of the new state.
+//! One step of a cell: operands of its rows, and the end of the step.
 
 use super::builder::KernelBuilder;
 use super::pointwise::End;
@@ -6,41 +6,42 @@ use super::product::{Column, X};
 use crate::kernel::{Expr, Place, Stmt, Var};
 use crate::model::ValidCell;
 
-/// One step of one row, or of several that are computed together.
+/// One step of one row, or of several rows computed together.
 #[derive(Clone, Copy)]
 pub(super) struct CellStep<'e, 'm> {
     pub(super) cell: &'m ValidCell,
-    /// How many rows; what follows has that many times its elements.
+    /// The number of rows. Lengths below are per row.
     pub(super) rows: usize,
-    /// Whether panels are walked from the last to the first: 1 if so.
+    /// 1 at run time if panels are walked from the last to the first. `None`: always from the
+    /// first.
     pub(super) backwards: Option<Var>,
-    /// x, input_size long, or what has been made of it.
+    /// x, `input_size` elements, or the x terms of all sums.
     pub(super) x: X,
-    /// h, hidden_size long.
+    /// h, `hidden_size` elements.
     pub(super) h: Place,
-    /// c, hidden_size long; where the cell has one.
+    /// c, `hidden_size` elements. `None` for cells without a cell state.
     pub(super) c: Option<Place>,
-    /// Whether c is to be flushed where it is read.
+    /// True if the step flushes c on load.
     pub(super) c_given: bool,
-    /// a, one element; where the cell has one.
+    /// The attention a, one element. `None` for cells without attention.
     pub(super) a: Option<Place>,
-    /// The new h, unless it only goes on to the pointwise work; not where h is.
+    /// The place of the new h, distinct from `h`. `None`: only the pointwise work uses the new h.
     pub(super) out: Option<Place>,
-    /// The new c, where it is wanted; perhaps where c is.
+    /// The place of the new c, possibly equal to `c`. `None`: not stored.
     pub(super) c_out: Option<Place>,
     /// The pointwise work on the new h.
     pub(super) end: Option<&'e End<'m>>,
 }
 
 impl<'m> CellStep<'_, 'm> {
-    /// What [`Self::store`] writes and reads.
+    /// The columns of [`Self::store`].
     pub(super) fn new_state(&self) -> Vec<Column> {
         let out = self.out.map(|of| Column::new("out", of, true));
         out.into_iter().chain(self.end.into_iter().flat_map(|end| end.columns()).copied()).collect()
     }
 
-    /// Stores one vector of the new h, and what the pointwise work makes of it. `places` are those
-    /// of [`Self::new_state`] for a panel, `lane` the vector's first column.
+    /// Stores one vector of the new h and the result of its pointwise work. `places` are the places
+    /// of [`Self::new_state`] for a panel; `lane` is the first column of the vector.
     pub(super) fn store(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,

@@ -1,8 +1,8 @@
-//! Where values lie.
+//! Places of values.
 //!
-//! A value that a Result, a Concat or a turn of a loop wants in a certain place is computed there;
-//! a view whose elements lie in order is a place inside its input; everything else gets a place of
-//! its own.
+//! Results, Concats and iterations of loops want some values at certain places, and kernels compute
+//! the values there. A contiguous view is a place inside its input. Every other value gets a
+//! buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use super::layout::is_contiguous;
 use crate::kernel::{Base, Place, Role};
 use crate::model::{Source, ValidNode, ValidOp, View};
 
-/// By value: where it is to be computed.
+/// By value: the place that another operation wants.
 pub(super) type Destinations = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {
-    /// Every Result wants its value where the caller reads it; where several want the same, the
-    /// first gets it.
+    /// The places of values in results. If several results have one value, the first result is the
+    /// place.
     pub(super) fn wanted_by_results(&self) -> Destinations {
         let mut wanted = Destinations::new();
         for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
@@ -30,7 +30,7 @@ impl<'m> Lowering<'m> {
         wanted
     }
 
-    /// Decides where the values of one level lie: those of the model, or those of one loop's body.
+    /// Chooses the places of the values of one level: the model, or one loop body.
     pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Destinations) {
         let own: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
         for node in nodes.iter().rev() {
@@ -69,7 +69,7 @@ impl<'m> Lowering<'m> {
             }
         }
         for node in nodes {
-            // no kernel reads from a buffer that it writes to elsewhere
+            // no kernel reads from a buffer that the kernel also writes at other places
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
                 let place = match (wanted.get(&value).filter(|place| !busy.contains(&place.base)), &node.op) {
@@ -77,7 +77,7 @@ impl<'m> Lowering<'m> {
                     (None, ValidOp::View(view)) if is_contiguous(view, &self.model.values[view.out].shape) => {
                         self.known_place(view.input).map(|place| place.at(view.offset))
                     }
-                    // handed on in registers
+                    // in registers only
                     _ if self.plan.fusion.is_inner(value) => None,
                     _ => Some(self.new_place(value)),
                 };
@@ -87,7 +87,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// What the operation and those that are fused with it read.
+    /// The bases that an operation and its fused operations read.
     fn bases_read(&self, node: &'m ValidNode, wanted: &Destinations) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
@@ -95,11 +95,11 @@ impl<'m> Lowering<'m> {
         for link in self.plan.fusion.links(first) {
             reads.extend(self.producers[link].op.reads());
         }
-        // where it is wanted
+        // conditions of branches
         reads.extend(self.sides(node).iter().map(|(condition, _)| *condition));
-        // a cell's states, where pointwise work on one is stored too
+        // a cell's states, as pointwise work on a state may be stored too
         reads.extend(root.outputs().into_iter().map(Source::Value));
-        // a whole view of what lies in the wanted place is no reading
+        // a view of the whole wanted place reads nothing
         if let ValidOp::View(view) = &node.op
             && self.is_whole(view)
             && self.known_place(view.input).is_none_or(|place| wanted.get(&view.out) == Some(&place))
@@ -112,7 +112,7 @@ impl<'m> Lowering<'m> {
         reads.into_iter().filter_map(|source| self.known_place(source)).map(|place| place.base).collect()
     }
 
-    /// A place of its own.
+    /// A new scratch buffer for a value.
     pub(super) fn new_place(&mut self, value: usize) -> Place {
         let len = self.len(Source::Value(value));
         self.buffer(format!("value{value}"), Role::Scratch, len).into()
@@ -125,14 +125,14 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Whether a view is all of its input in its order: only the shape differs.
+    /// True if a view has all elements of its input, in order: only the shape differs.
     pub(super) fn is_whole(&self, view: &View) -> bool {
         let shape = &self.model.values[view.out].shape;
         view.offset == 0 && self.len(view.input) == shape.iter().product::<usize>() && is_contiguous(view, shape)
     }
 
-    /// Whether an operation needs statements: not where a view serves, nor where another operation
-    /// does the work.
+    /// True if an operation needs statements. False for views without a copy, and for operations
+    /// that another operation's kernel computes.
     pub(super) fn is_computed(&self, node: &ValidNode) -> bool {
         match &node.op {
             ValidOp::View(view) => {
@@ -160,7 +160,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The operation into which the work of a node is fused: itself where nothing is.
+    /// The operation at the start of a node's fused chain. The operation itself if nothing is
+    /// fused.
     pub(super) fn root(&self, node: &'m ValidNode) -> &'m ValidOp {
         let chain = node.op.outputs().first().and_then(|value| self.plan.fusion.ending(*value));
         chain.map_or(&node.op, |chain| &self.producers[&chain.root].op)

@@ -1,12 +1,11 @@
-//! The largest or smallest elements of every row: for each that is wanted, one look at the whole
-//! row.
+//! The largest or smallest elements of every row: one pass over the row per result.
 
 use super::builder::{KernelBuilder, op};
 use super::product::for_rows;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{Source, TopK, counted};
 
-/// The first operand where the first is below the second, else the other.
+/// `then` if `a` is below `b`, else `otherwise`.
 fn select_less(a: &Expr, b: &Expr, then: Expr, otherwise: Expr) -> Expr {
     op(LaneOp::SelectLess, vec![a.clone(), b.clone(), then, otherwise])
 }
@@ -41,7 +40,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn best_of_row(&mut self, top: &TopK, row: Place, values: Option<Place>, places: Option<Place>) -> Vec<Stmt> {
         let mut body = Vec::new();
         let mut before: Option<(Expr, Expr)> = None;
-        // the place of no element, after which there is none
+        // the place of no element, beyond all places
         let nowhere = if top.last { -1.0 } else { top.size as f32 };
         for k in 0..top.count {
             let best = self.accumulator(&mut body, "best", 1, number(0.0));
@@ -51,8 +50,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut turn = Vec::new();
             let value = self.let_(&mut turn, "v", 1, Expr::Load { from: element, lanes: 1 });
             let [best_now, place_now, at_now] = [best, place, at].map(Expr::Var);
-            // whether it comes before the best one so far: none is as good as any, and NaN is no
-            // better
+            // true if the element is better than the best so far; any number is better than none,
+            // and NaN never is
             let better = |a: &Expr, b: &Expr, then: Expr, otherwise: Expr| match top.largest {
                 true => select_less(b, a, then, otherwise),
                 false => select_less(a, b, then, otherwise),
@@ -65,7 +64,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 false => select_less(&place_now, &number(nowhere), otherwise, then),
             };
             let wins = if_none(number(1.0), wins);
-            // and whether it comes after the one that was chosen before
+            // and worse than the element chosen before
             let wins = match &before {
                 None => wins,
                 Some((last, last_at)) => {
@@ -77,7 +76,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                     better(&value, last, number(0.0), equal)
                 }
             };
-            // a number is below 0 or above -1, NaN is neither: it stands where no number is left
+            // a number is below 0 or above -1, NaN is neither: NaNs come after all numbers
             let if_number = |then: Expr, otherwise: Expr| {
                 let other = select_less(&number(-1.0), &value, then.clone(), otherwise);
                 select_less(&value, &number(0.0), then, other)
@@ -112,7 +111,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// Where no number is left, the place is 0.
+    /// Stores a place, or 0 if no number is left.
     fn store_place(&self, body: &mut Vec<Stmt>, to: Option<Place>, k: usize, nowhere: f32, at: Expr) {
         if let Some(to) = to {
             let value = match nowhere < 0.0 {

@@ -18,7 +18,7 @@ struct Accumulator {
 
 /// An element of an operand, or a word of them, in every lane.
 struct Splat {
-    /// Which of the words that one word of weights multiplies.
+    /// The index of the word, among the words that one word of weights multiplies.
     part: usize,
     lanes: usize,
     value: Expr,
@@ -28,14 +28,15 @@ struct Splat {
 struct Accumulation {
     /// The suffix of the phase in names.
     name: &'static str,
-    /// Row k adds to chain `k % chains.len()`.
+    /// One list per chain. Row k adds to chain `k % chains.len()`.
     chains: Vec<Vec<Accumulator>>,
     /// Words of integers, if the product has them.
     words: Option<Words>,
     /// The operations that multiply a word of weights, one for each word of elements; one for
     /// floats.
     operations: &'static [LaneOp],
-    /// Elements of a row of weights; of words that are abreast, of one of their rows.
+    /// Elements of a row of weights. With interleaved words, elements of one of the interleaved
+    /// rows.
     len: usize,
     /// Rows of weights.
     count: usize,
@@ -58,8 +59,8 @@ struct Iteration {
 }
 
 impl Rows<'_, '_, '_> {
-    /// The sum over the rows of one phase, for those parts whose sum takes part in it: the chains,
-    /// added up and scaled. One list for each of `vectors`, whose elements multiply the rows.
+    /// The sums over the rows of one phase: the chains, added up and scaled. One list for each of
+    /// `vectors`, with an entry per part. `None` for parts of sums without weights in the phase.
     pub(super) fn accumulate(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -133,7 +134,7 @@ impl Rows<'_, '_, '_> {
         self.isa().lanes == 1 && self.isa().loads > 1 && !self.has_one_text()
     }
 
-    /// Whether the text of a loop over rows is that of other instruction sets.
+    /// True if all instruction sets share the text of the loop over rows.
     fn has_one_text(&self) -> bool {
         self.builder.lowering.plan.values.of_product(self.product()) == Values::OneText
     }
@@ -182,7 +183,7 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// Says which accumulators are chains of one gate, and which wait while others are added to.
+    /// Marks the chains of a single gate, and the deferred sums.
     fn mark(&mut self, sum: &Accumulation, phase: Phase, operands: usize) {
         let vectors = || sum.chains.iter().flatten().filter(|all| all.lanes > 1).flat_map(|all| &all.vars);
         if phase == Phase::Input && self.keeps_late_apart() {
@@ -194,9 +195,9 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// Adds the terms of all rows: a loop over as many as an iteration takes, and what is left. The
-    /// window of an iteration spans `between` elements more than its rows, from the first sum's
-    /// rows to the last sum's, and ends `short` elements early.
+    /// Adds the terms of all rows: a loop over rows, several per iteration, then the remaining
+    /// rows. The window of an iteration spans its rows and `between` elements more, from the first
+    /// sum's rows to the last sum's rows, and ends `short` elements early.
     fn add_rows(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -242,13 +243,12 @@ impl Rows<'_, '_, '_> {
         body.extend(self.iteration(sum, sum.rows.at(packed(done)), &rest, sum.count - done));
     }
 
-    /// How many rows an iteration takes.
+    /// Rows of weights per iteration.
     fn rows_at_once(&self, sum: &Accumulation) -> usize {
         let chains = sum.chains.len();
         let mut rows = self.plan.turn_rows(chains, self.isa());
         if sum.in_pairs {
-            // an iteration adds the terms of so many words of elements; a single iteration is
-            // divided into two, or into four of two operations, as code is scarce
+            // a single iteration becomes two, or four with two operations, as code memory is scarce
             rows *= if sum.operations.len() == 1 { 2 } else { 1 };
             rows = if sum.count == rows { rows / 2 / sum.operations.len() } else { rows };
         }
@@ -310,8 +310,8 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// The words of elements of row `k`, which one instruction loads with those of the next row, if
-    /// there is one.
+    /// The words of elements of row `k`. One instruction loads the words of rows k and k + 1, if
+    /// row k + 1 exists.
     fn elements_of_two_rows(
         &mut self,
         iteration: &mut Iteration,
@@ -333,8 +333,8 @@ impl Rows<'_, '_, '_> {
         splats
     }
 
-    /// The weights of row `k` for an accumulator, by a name where several operations or one
-    /// instruction's load need one.
+    /// The weights of row `k` for an accumulator. A variable holds the weights if several
+    /// operations use them or if one instruction loads several words.
     fn named_weight(
         &mut self,
         iteration: &mut Iteration,
@@ -350,7 +350,7 @@ impl Rows<'_, '_, '_> {
             (Expr::Op(LaneOp::ToBits, mut bytes), 1) if sum.in_pairs && is_bytes => {
                 op(LaneOp::ToBits, vec![self.builder.let_(to, "w", lanes, bytes.remove(0))])
             }
-            // integers of weights are loaded by the operation that multiplies them
+            // the operation that multiplies integers of weights also loads them
             (weight, 1)
                 if self.isa().loads == 1
                     || self.has_one_text()
@@ -363,8 +363,7 @@ impl Rows<'_, '_, '_> {
         }
     }
 
-    /// A vector of words of elements of an operand, loaded once for the rows that multiply its
-    /// lanes.
+    /// A vector of words of an operand. Loaded once for all rows that multiply one of its lanes.
     fn vector(&mut self, iteration: &mut Iteration, sum: &Accumulation, row: usize, from: Place) -> Expr {
         if let Some(vector) = &iteration.vectors[row] {
             return vector.clone();
@@ -377,7 +376,7 @@ impl Rows<'_, '_, '_> {
         vector
     }
 
-    /// The element at `from` in every lane, loaded once for all accumulators of a row that have as
+    /// The element at `from` in every lane. Loaded once for all accumulators of a row with equally
     /// many lanes.
     fn splat(
         &mut self,
@@ -403,15 +402,15 @@ impl Rows<'_, '_, '_> {
         value
     }
 
-    /// Whether the chains of a sum that is alone in a row of weights are lanes: the weights and
-    /// elements of neighbouring rows stand side by side then.
+    /// True if lanes are the chains of a sum without neighbours in its rows: weights and elements
+    /// of neighbouring rows are then neighbours in memory.
     fn chains_are_lanes(&self, chains: usize) -> bool {
         let format = self.product().format;
         self.lanes() > 1 && chains >= 4 && !format.is_of_integers() && format != WeightFormat::Bf16Pair
     }
 
-    /// The same of one column where chains are lanes, for each operand: a vector holds as many
-    /// chains as it has lanes. They meet in memory.
+    /// The sums of one column for each operand, with lanes as chains. Scratch memory passes the
+    /// lanes to the final additions.
     fn accumulate_chains(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -471,9 +470,9 @@ impl Rows<'_, '_, '_> {
         all
     }
 
-    /// The same where the products of all lanes are added to one sum: the lanes are neighbours of a
-    /// row of weights, and each column has a sum of its own. The sums of a vector of columns meet
-    /// in memory.
+    /// The sums over the rows of one phase, with operations that add the products of all lanes to
+    /// one sum. Lanes are neighbouring elements of an operand; each column has a sum of its own.
+    /// Scratch memory collects the sums of a vector of columns.
     fn accumulate_across(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -525,9 +524,9 @@ impl Rows<'_, '_, '_> {
 }
 
 impl Accumulation {
-    /// The accumulators of row `k` in the order of its weights, in groups: of `several`, only
-    /// neighbours are loaded by one instruction, and words of integers in pairs, which stay in few
-    /// registers.
+    /// The accumulators of row `k` in the order of its weights, in groups with joint loads. With
+    /// `several`, one instruction loads a group of neighbours; words of integers are loaded in
+    /// pairs, to use few registers.
     fn loaded_together(&self, k: usize, several: bool) -> Vec<Vec<&Accumulator>> {
         let mut accumulators: Vec<&Accumulator> = self.chains[k % self.chains.len()].iter().collect();
         accumulators.sort_by_key(|accumulator| accumulator.at);
@@ -556,7 +555,7 @@ impl Accumulation {
         }
     }
 
-    /// The sum of the chains of a part, for the operand `row`.
+    /// The complete sum of a part for operand `row`.
     fn value(&self, part: usize, row: usize) -> Expr {
         match self.words {
             Some(_) => op(LaneOp::FromSigned, vec![Expr::Var(self.chains[0][part].vars[row])]),

@@ -1,4 +1,5 @@
-//! The matrix-vector part that cells and dense layers share: sums over rows of packed weights.
+//! Matrix products of cells and dense layers: the sums over rows of packed weights, in a phase for
+//! each operand.
 
 mod accumulate;
 
@@ -12,62 +13,64 @@ use crate::numerics::Multiples;
 use crate::plan::{self, Blocks, Panels, Phase, Product, ProductPlan, Sum, Tiling, Unrolled, Values};
 use crate::request::WeightFormat;
 
-/// Rows of a product being computed: one, or several that share each weight that is read.
+/// The rows of a product that one set of statements computes. Several rows share each weight load.
 pub(super) struct Rows<'b, 'a, 'm> {
     pub(super) builder: &'b mut KernelBuilder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
     /// The packed weights of the product.
     weights: &'m PackedWeights,
-    /// Whether the sums of all rows are made first, by tiles, where a phase allows that.
+    /// True if tiles compute the sums of all rows in advance, for the phases that fit tiles.
     tiled: bool,
-    /// How many.
+    /// The number of rows.
     count: usize,
-    /// Where each of several rows keeps its sums: for each panel a run of columns for each sum.
+    /// With several rows: the buffer of sums of each row. For each panel, one run of columns per
+    /// sum.
     sums: Vec<Place>,
-    /// Whether panels are walked from the last to the first: 1 if so.
+    /// 1 at run time if panels are walked from the last to the first. `None`: always from the
+    /// first.
     backwards: Option<Var>,
-    /// Of [`ProductPlan::panels`]: those that are computed.
+    /// The groups of panels to compute, as indices into [`ProductPlan::panels`].
     panels: Range<usize>,
-    /// The first unit of what is written.
+    /// The first unit that this kernel writes.
     first: usize,
 }
 
-/// What multiplies the weights, row after row.
+/// The operands of the matrix product, row after row.
 #[derive(Clone, Copy)]
 pub(super) struct Operands {
     pub(super) x: X,
-    /// h, `units` long.
+    /// h, `units` elements. `None` for a product without a recurrent part.
     pub(super) h: Option<Place>,
 }
 
 /// The input of a product.
 #[derive(Clone, Copy)]
 pub(super) enum X {
-    /// Its elements, `input_size` of them.
+    /// The elements of x, `input_size` per row.
     Elements(Place),
-    /// What [`Rows::input_sums`] made of them.
+    /// The x terms of all sums, computed by [`Rows::input_sums`].
     Sums(Place),
 }
 
-/// The same, as they multiply the weights.
+/// The operands of a product in the form in which kernels multiply weights by operands.
 #[derive(Clone)]
 struct Multiplied {
     x: Terms,
     h: Option<Terms>,
 }
 
-/// The scale of a vector.
+/// The scale with which a vector becomes integers.
 #[derive(Clone, Copy)]
 pub(super) enum Scale {
-    /// That which makes the largest element this whole number.
+    /// A dynamic scale: the largest element becomes this whole number.
     Of(u16),
-    /// One of which its elements are multiples.
+    /// A scale of the model: all elements are multiples of this number.
     Own(f32),
 }
 
 impl Scale {
-    /// That of x which is multiples of a scale already, or is rounded to whole numbers of a range,
-    /// and what is said of that; `None`: it stays f32.
+    /// The scale of x and the end of a comment sentence about x. A scale of the model takes
+    /// precedence over a dynamic scale with a range of integers. `None`: x stays f32.
     pub(super) fn of_x(own: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
         Some(match (own, range) {
             (Some(x), _) if x.scale == 1.0 => (Self::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
@@ -81,57 +84,58 @@ impl Scale {
     }
 }
 
-/// How terms are added of weights and elements that stand in one word.
+/// Dot products of packed integers: words that hold several elements each.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
-    /// How many elements a word holds.
+    /// Elements per word.
     pub(super) each: usize,
-    /// Whether its elements have no sign, and are [`OFFSET`](crate::encoding::OFFSET) more than
-    /// they stand for.
+    /// True if the elements are unsigned bytes: each is stored with
+    /// [`OFFSET`](crate::encoding::OFFSET) added.
     pub(super) is_unsigned: bool,
-    /// What adds the terms of a word of weights: one operation for each word of elements that it
-    /// multiplies. The words of a vector are as many parts, and each operation takes the next
-    /// part's.
+    /// The operations that multiply one word of weights, one operation per word of elements. A
+    /// vector is split into as many parts as operations; operation i reads part i.
     operations: &'static [LaneOp],
-    /// How many words of elements multiply as many of weights at once: the lanes of what adds them
-    /// to one sum.
+    /// Words of elements in one operation that sums across lanes. 1: each lane has a sum of its
+    /// own.
     abreast: usize,
 }
 
 impl Words {
-    /// How many words of weights a row of so many has.
+    /// Words of weights for a row of `len` elements.
     fn of_weights(self, len: usize) -> usize {
         len.div_ceil(self.each * self.operations.len())
     }
 
-    /// How many words multiply them.
+    /// Words of elements for a vector of `len` elements.
     pub(super) fn of_elements(self, len: usize) -> usize {
         self.of_weights(len) * self.operations.len()
     }
 
-    /// The words of whole vectors of them.
+    /// Words of elements for a vector of `len` elements, padded to whole vectors of `abreast`
+    /// words.
     pub(super) fn room(self, len: usize) -> usize {
         self.of_elements(len).next_multiple_of(self.abreast)
     }
 }
 
-/// The terms of a phase, of a row or of several.
+/// The right-hand side of one phase: vectors still to be multiplied, or sums computed earlier.
 #[derive(Clone)]
 enum Terms {
-    /// Of these vectors.
+    /// Vectors that multiply the weights.
     Vectors(Vectors),
-    /// They are there: of each sum that has any, the columns.
+    /// f32 sums computed earlier: the columns of each sum of the phase.
     Sums(Place),
-    /// Their sums are there as integers, in the same way.
+    /// Integer sums computed earlier: the columns of each sum of the phase.
     Integers {
         sums: Place,
-        /// What they are multiplied by.
+        /// The scale of the operand, one element per row.
         scale: Place,
     },
 }
 
 impl Terms {
-    /// What of them each row of several has its own of, and how many elements that is.
+    /// The buffers with a part for each row: name, place, elements per row, and whether a kernel
+    /// writes the buffer.
     fn rows(&self, words: usize, sums: usize) -> Vec<(&'static str, Place, usize, bool)> {
         match self {
             Self::Vectors(Vectors { elements, scales, .. }) => {
@@ -145,7 +149,7 @@ impl Terms {
         }
     }
 
-    /// The same of one row, which has these places.
+    /// The right-hand side of one row, at the next of `places`.
     fn of_row(&self, places: &mut impl Iterator<Item = Place>) -> Self {
         let mut place = || places.next().expect("lower: as many places as rows");
         match self {
@@ -165,96 +169,97 @@ impl Terms {
 /// Vectors that multiply the weights of a phase, one for each row.
 #[derive(Clone)]
 struct Vectors {
-    /// The first one; the others follow.
+    /// The first vector. The vectors of further rows follow.
     elements: Place,
     count: usize,
-    /// What the sums of each are multiplied by, if they are.
+    /// The scales of the vectors, one per row. `None` for f32 operands.
     scales: Option<Place>,
 }
 
 impl Vectors {
-    /// Where each starts.
+    /// The place of each vector, for vectors of `len` elements.
     fn rows(&self, len: usize) -> Vec<Place> {
         (0..self.count).map(|row| self.elements.at(row * len)).collect()
     }
 
-    /// What the sums of one are multiplied by.
+    /// The scale of one vector.
     fn scale(&self, row: usize) -> Option<Place> {
         self.scales.map(|scales| scales.at(row))
     }
 }
 
-/// Something that goes along with the units, and how.
+/// An operand or result of the pointwise part of a cell, and how a loop over units and rows steps
+/// through its elements.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) name: &'static str,
     pub(super) of: Place,
     pub(super) written: bool,
-    /// Elements for each unit; 0: one element for all of them.
+    /// Elements per unit. 0: one element for all units.
     pub(super) width: usize,
-    /// Whether each row has its own.
+    /// True if each row has elements of its own.
     pub(super) each_row: bool,
-    /// Whether it starts at the first unit that is computed: what one of two threads writes, and
-    /// what it stores for itself.
+    /// True if the place starts at the first unit that this kernel computes, not at unit 0: results
+    /// of one of two threads, and scratch memory.
     pub(super) own: bool,
-    /// Whether it takes the x terms of the sums that are completed later, where those are
-    /// [apart](Rows::keeps_late_apart).
+    /// True if the column stores the x terms of late sums. Used only if x terms are
+    /// [deferred](Rows::keeps_late_apart).
     pub(super) takes_late: bool,
 }
 
 impl Column {
-    /// An element for each unit of each row.
+    /// A column with one element for each unit of each row.
     pub(super) fn new(name: &'static str, of: Place, written: bool) -> Self {
         Self { name, of, written, width: 1, each_row: true, own: written, takes_late: false }
     }
 
-    /// Elements of one row.
+    /// Elements per row.
     pub(super) fn row(&self, units: usize) -> usize {
         if self.width == 0 { 1 } else { self.width * units }
     }
 }
 
-/// Vectors of columns whose pointwise parts stand side by side where their sums are in memory: what
-/// each holds for longer fits half of the registers.
+/// The number of vectors of columns with concurrent pointwise parts, for sums in memory: a quarter
+/// of the registers, to leave registers for temporaries.
 fn finished_at_once(isa: &Isa) -> usize {
     (isa.registers / 4).max(1)
 }
 
-/// What the pointwise part of a panel has in reach.
+/// The operands of the pointwise part of a panel.
 pub(super) struct Panel<'p> {
     pub(super) panels: &'p Panels,
-    /// Its biases and peepholes; only where one row is computed at a time.
+    /// The biases and peepholes of the panel. `None` if several rows are computed together.
     pub(super) biases: Option<Place>,
-    /// The panel's part of each [`Column`].
+    /// The place of the panel in each [`Column`].
     pub(super) columns: &'p [Place],
 }
 
-/// Where the weights of a panel stand that a stage reads.
+/// The place of a panel's weights for one stage.
 #[derive(Clone, Copy)]
 struct PanelWeights {
-    /// The first of its matrices; what is before them included.
+    /// The start of the panel's block, from which offsets of phases count.
     rows: Place,
-    /// Its biases, peepholes and scales.
+    /// The biases, peepholes and scales.
     biases: Place,
-    /// How many elements the rows end before that of the panel does.
+    /// Elements by which the window of rows ends before the panel does.
     short: usize,
 }
 
-/// One pass over the rows of a panel.
+/// One pass over the rows of a panel, for some of its columns.
 struct Pass {
-    /// Its vectors as (column, lanes).
+    /// The vectors of columns, each as (first column, lanes).
     vectors: Vec<(usize, usize)>,
     weights: PanelWeights,
-    /// The part of each [`Column`].
+    /// The place of the pass in each [`Column`].
     columns: Vec<Place>,
 }
 
 /// One vector of one sum, or of a run of neighbouring sums.
 #[derive(Clone, Debug)]
 pub(super) struct SumVector {
-    /// The first sum it belongs to.
+    /// The first sum of the vector.
     pub(super) sum: usize,
-    /// The first lane, from that sum's first column.
+    /// The first lane, counted from the first column of `sum`.
     pub(super) lane: usize,
     pub(super) lanes: usize,
     pub(super) name: String,
@@ -262,17 +267,18 @@ pub(super) struct SumVector {
 
 /// The sums of one vector of columns.
 pub(super) struct Sums {
-    /// The first column, from the panel's first.
+    /// The first column, counted from the first column of the panel.
     pub(super) lane: usize,
     pub(super) lanes: usize,
-    /// By position in [`Product::sums`]; of a late phase the one that it completes.
+    /// The values, in the order of [`Product::sums`]. A late phase has only the sum that the phase
+    /// completes.
     pub(super) values: Vec<Expr>,
-    /// Whether those are activated already that can be on whole runs.
+    /// True if sums that can be activated in whole runs are activated already.
     pub(super) active: bool,
 }
 
 impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
-    /// `count` rows, computed together.
+    /// The rows of a product, `count` of them computed together.
     pub(super) fn new(
         builder: &'b mut KernelBuilder<'a, 'm>,
         (plan, weights): (&'m ProductPlan, &'m PackedWeights),
@@ -287,23 +293,23 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         Self { builder, plan, weights, tiled, count, sums: Vec::new(), backwards, panels, first }
     }
 
-    /// Whether tiles make the sums of a phase.
+    /// True if tiles compute the sums of a phase.
     fn in_tiles(&self, phase: Phase) -> bool {
         self.tiled && self.product().fits_tiles(phase)
     }
 
-    /// The groups of panels that are computed, and which of the plan's they are.
+    /// The groups of panels to compute, each with its index in the plan.
     fn groups(&self) -> impl Iterator<Item = (usize, &'m Panels)> + use<'m> {
         self.panels.clone().zip(&self.plan.panels[self.panels.clone()])
     }
 
-    /// Whether all sums are stored before anything is made of them: where several rows are computed
-    /// together.
+    /// True if all sums are stored before the pointwise part begins: several rows together, without
+    /// tiles.
     pub(super) fn stores_sums(&self) -> bool {
         self.count > 1 && !self.tiled
     }
 
-    /// An element for each unit of each row, which only this kernel uses.
+    /// Scratch memory of this kernel, one element for each unit of each row.
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
         match self.stores_sums() || self.tiled {
@@ -324,14 +330,14 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.isa().lanes
     }
 
-    /// The vectors of a pass that are one value each. Integers are one register each: dot products
-    /// are operations of registers.
+    /// The vectors of a pass as values. f32 vectors may be joined into larger values; vectors of
+    /// integers are one register each.
     fn values(&self, vectors: &[(usize, usize)]) -> Vec<(usize, usize)> {
         self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors, self.isa())
     }
 
-    /// Whether passes of equal size are a loop over the columns of a panel on every instruction
-    /// set.
+    /// True if a loop over the columns of a panel computes passes of equal size, on every
+    /// instruction set.
     fn walks_columns(&self) -> bool {
         match self.builder.lowering.plan.values.of_product(self.product()) {
             Values::Registers | Values::Joined => false,
@@ -340,20 +346,20 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// How this instruction set covers the columns of the `index`-th group of panels.
+    /// The tiling of the `index`-th group of panels on this instruction set.
     fn tiling(&self, index: usize) -> &'m Tiling {
         &self.plan.tilings[self.builder.lowering.isa_index][index]
     }
 
-    /// Where runs of the widest panel are stored, if any panel is tiled by runs.
+    /// The buffer for runs, sized for the widest panel. `None` if no panel is tiled by runs.
     fn runs_buffer(&mut self) -> Option<BufferId> {
         let widest = self.groups().filter(|(i, _)| *self.tiling(*i) == Tiling::Runs).map(|(_, p)| p.columns).max()?;
         let sums = self.product().sums.len();
         Some(self.builder.scratch("gates", sums * widest))
     }
 
-    /// `body` for every panel of a group: it is given the panel's part of each of `columns`, and of
-    /// the weights of a stage, where they are asked for.
+    /// A loop over the panels of a group. `body` receives the weights of the stage, if `weights`
+    /// names one, and the place of the panel in each of `columns`.
     fn panels(
         &mut self,
         panels: &Panels,
@@ -362,7 +368,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body: impl FnOnce(&mut Self, Option<PanelWeights>, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let blocks = weights.map(|stage| (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late)));
-        // where biases are apart, x terms alone read none but scales
+        // with biases in a separate buffer, x terms alone read only scales
         let scaled = self.product().format.has_scales();
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
@@ -407,15 +413,15 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vec![Stmt::For { count: panels.count, turn: None, backwards: self.backwards, walks, body }]
     }
 
-    /// The weights of `lanes` columns from `at` on, in the `row`-th of the rows that start at
-    /// `rows` and hold `len` each: how every sum reads W and R. Of words that are abreast, those of
-    /// one column.
+    /// Loads the weights of `lanes` columns from column `at` on, for row `row` of the matrix at
+    /// `rows` with `len` columns per row. With interleaved words, the lanes are rows of one column.
     fn weight(&self, rows: Place, len: usize, row: usize, at: usize, lanes: usize) -> Expr {
         let abreast = self.product().abreast;
         match self.product().format {
             WeightFormat::Bf16Pair => {
                 let pair = load(rows.at(row / 2 * len + at), lanes);
-                // the first of two as it is, the other's bits below its own; the second shifted up
+                // the first of a pair as is, with the bits of the second below its mantissa; the
+                // second shifted up
                 let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }
@@ -427,8 +433,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// The terms of a phase once they are added up: times the scales of their rows where these have
-    /// any. Then times `scale`, that of the vector.
+    /// The sum of a phase, multiplied by the scales of the rows of weights and then by `scale`, the
+    /// scale of the operand. Unchanged for formats without scales.
     fn scaled(
         &self,
         panels: &Panels,
@@ -449,7 +455,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// A sum once its terms are added up: the bias comes last.
+    /// A complete sum: the bias is added last.
     fn with_bias(&self, panels: &Panels, weights: PanelWeights, part: &SumVector, terms: Expr) -> Expr {
         match self.product().sums[part.sum].bias {
             None => terms,
@@ -460,7 +466,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// The terms of a phase of one row, for those parts whose sum takes part in it.
+    /// The terms of a phase for one row, by part. `None` for parts of sums without weights in the
+    /// phase.
     fn terms(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -492,8 +499,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         parts.iter().map(term).collect()
     }
 
-    /// The early phases of a panel of one row: for every part, `(x terms + h terms) + bias`, or the
-    /// x terms alone where the rest comes late.
+    /// The early phases of one panel and one row: `(x terms + h terms) + bias` for each part. Late
+    /// sums have x terms only, without bias.
     fn early_sums(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -525,12 +532,12 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             .collect()
     }
 
-    /// Which of the sums that are stored it is.
+    /// The position of a sum among the stored sums.
     fn slot(&self, sum: &Sum) -> usize {
         self.place_of(sum.name)
     }
 
-    /// The runs of neighbouring sums that take part in the same phases, as (first sum, sums).
+    /// Runs of neighbouring sums with weights in equal phases, as (first sum, number of sums).
     fn runs(&self) -> Vec<(usize, usize)> {
         let phases = |s: &Sum| Phase::ALL.map(|p| s.gate(p).is_some());
         let sums = &self.product().sums;
@@ -544,7 +551,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         runs
     }
 
-    /// The parts of all sums of some vectors of columns, vector after vector.
+    /// The parts of all sums, for some vectors of columns, vector after vector.
     fn parts(&self, vectors: &[(usize, usize)]) -> Vec<SumVector> {
         let sums = &self.product().sums;
         let of_vector = |(v, &(lane, lanes)): (usize, &(usize, usize))| {
@@ -554,7 +561,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         vectors.iter().enumerate().flat_map(of_vector).collect()
     }
 
-    /// Parts of a pass, neighbours of one sum as one value.
+    /// The parts of a pass, with neighbouring parts of one sum joined into one value.
     fn joined(&self, parts: &[SumVector]) -> Vec<SumVector> {
         let mut all: Vec<SumVector> = Vec::new();
         for same in parts.chunk_by(|a, b| a.sum == b.sum) {
@@ -568,8 +575,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// How several terms of a phase are added at once, of weights and elements that stand in one
-    /// word, if they are.
+    /// The dot products of a phase. `None` if the weights are floats.
     fn words(&self, phase: Phase) -> Option<Words> {
         let format = self.product().format;
         let in_word = format.in_word(self.product().phase_rows(phase));
@@ -585,19 +591,21 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         format.is_of_integers().then_some(Words { each, is_unsigned, operations, abreast })
     }
 
-    /// What a sum of integers begins at where elements have no sign.
+    /// The zero-point correction of an integer sum, for unsigned elements. `None` if the product
+    /// has no corrections.
     fn start(&self, panels: &Panels, phase: Phase, weights: PanelWeights, part: &SumVector) -> Option<Expr> {
         let row = self.product().has_starts(phase).then(|| self.product().start_row(part.sum, phase))?;
         Some(load(weights.biases.at(row * panels.columns + part.lane), part.lanes))
     }
 
-    /// How many words or elements of a vector multiply the rows of a phase.
+    /// Words or elements of a vector in a phase, padded to whole vectors.
     fn taken_at_once(&self, phase: Phase) -> usize {
         let rows = self.product().phase_rows(phase);
         self.words(phase).map_or(rows, |words| words.room(rows))
     }
 
-    /// The vectors at a place as they multiply the weights of a phase.
+    /// The vectors at `elements`, one per row, as operands of the weights of a phase. Quantises
+    /// them for integer weights.
     fn vectors(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
         let own = self.plan.own(phase);
@@ -615,13 +623,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         Vectors { elements: to, count, scales: Some(scales) }
     }
 
-    /// The early phases of all panels: `finish` is given the sums of some vectors of columns at a
-    /// time.
+    /// The early phases of all panels. `finish` receives the sums of some vectors of columns per
+    /// call.
     ///
-    /// `activate` is asked for every part of a run, by its first sum, what becomes of it before it
-    /// is stored; what it changes must be all of what the run holds. Where the x terms of the sums
-    /// that are completed later are [apart](Self::keeps_late_apart), a column
-    /// [takes](Column::takes_late) them, and `finish` is not given them.
+    /// `activate` may change a part of a run before the part is stored. The arguments are the first
+    /// sum of the run and the value; a change must apply to all sums of the run. If x terms of late
+    /// sums are [deferred](Self::keeps_late_apart), they go to the column with
+    /// [`takes_late`](Column::takes_late) and not to `finish`.
     pub(super) fn early(
         &mut self,
         operands: Operands,
@@ -697,7 +705,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// What multiplies the weights of a phase, or by tiles the sums of that.
+    /// The operand of a phase: vectors, or with tiles the integer sums of all rows.
     fn of_elements(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Terms {
         let vectors = self.vectors(body, phase, elements);
         match vectors.scales.filter(|_| self.in_tiles(phase)) {
@@ -706,8 +714,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// The sums of a phase of all rows, by tiles: those of a row are for each panel the columns of
-    /// each sum that takes part.
+    /// The sums of a phase of all rows, computed by tiles. A row has, for each panel, the columns
+    /// of each sum of the phase.
     fn tiles(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Place {
         let product = self.product();
         let (active, words) = (product.active(phase), self.taken_at_once(phase));
@@ -734,7 +742,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         sums
     }
 
-    /// `body` for each of several rows: it is given the terms of the row and its part of each of
+    /// A loop over rows. `body` receives the terms of the row and the place of the row in each of
     /// `columns`.
     fn each_row(
         &mut self,
@@ -782,7 +790,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let sums = &self.product().sums;
-        // of a panel or pass, which has these places: the sums that are there come last
+        // the operands at the places of a panel or pass: places of sums come after the given
+        // columns
         let here = |places: &[Place]| {
             let mut sums = places[given..].iter();
             let mut of = |terms: &Terms| match terms {
@@ -860,16 +869,16 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         body
     }
 
-    /// The position of a sum among all of the product.
+    /// The position of a sum in [`Product::sums`], by name.
     pub(super) fn place_of(&self, sum: &str) -> usize {
         self.product().sums.iter().position(|own| own.name == sum).expect("plan: a product has the sums of its cell")
     }
 
-    /// Whether the x terms of the sums that are completed later are added up behind the pointwise
-    /// part of the others, which a processor that looks ahead waits for meanwhile.
+    /// True if x terms of late sums are summed after the pointwise part of the early sums: an
+    /// out-of-order core sums during the latency of the activations.
     pub(super) fn keeps_late_apart(&self) -> bool {
         let most = self.builder.lowering.plan.arch.costs.late_apart;
-        // not where code is scarce
+        // excluded on targets with scarce code memory
         self.isa().pass == 0
             && self.lanes() > 4
             && self.plan.unrolled != Unrolled::Fully
@@ -879,7 +888,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             && self.product().sums.iter().any(Sum::is_late)
     }
 
-    /// The x terms of those vectors of sums of a panel or pass, to be kept.
+    /// Stores the x terms of the late sums of a panel or pass at `to`.
     fn late_x(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -895,9 +904,9 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         }
     }
 
-    /// `body` for every pass over the columns of a panel: neighbouring ones of as many columns in a
-    /// loop, where code is scarce, or where passes of some instruction set are a loop (`loops`) and
-    /// all have one text.
+    /// `body` for every pass over the columns of a panel. Neighbouring passes of equal width become
+    /// a loop in two cases: code memory is scarce; or `loops` is set, since an instruction set has
+    /// several passes, and all instruction sets share one text.
     fn passes(
         &mut self,
         (panels, stage, loops): (&Panels, Stage, bool),
@@ -922,7 +931,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 continue;
             }
             let (first, width) = (same[0][0].0, widths(&same[0]).iter().sum::<usize>());
-            // the window of a pass ends where that of the last one must
+            // the window of each pass ends at the end of the last pass
             let before = first + (same.len() - 1) * width;
             let mut walks = Vec::new();
             let late = stage == Stage::Late;
@@ -963,8 +972,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The late phase of all panels, for the one sum that has one: `finish` is given that sum
-    /// alone. `x_terms` are those that one row has kept from the early phases.
+    /// The late phase of all panels. `finish` receives only `sum`, the one sum with a late phase.
+    /// `x_terms` are the x terms that one row keeps from the early phases.
     pub(super) fn late(
         &mut self,
         operand: Place,
@@ -992,7 +1001,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The late phase of one row: of its columns so many are given, the x terms follow.
+    /// The late phase of one row. The first `given` columns belong to `finish`; the x terms follow.
     fn late_row(
         &mut self,
         terms: &Terms,
@@ -1040,7 +1049,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The x terms of all rows, to be read as [`X::Sums`].
+    /// Computes the x terms of all rows into `to`, for [`X::Sums`].
     pub(super) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
         let width = self.product().active(Phase::Input);
         let len = width * self.product().units;
@@ -1060,7 +1069,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The x terms of one row.
+    /// The x terms of one row, from integer sums that tiles have computed.
     fn scaled_input_sums(&mut self, terms: &Terms, to: Column) -> Vec<Stmt> {
         let Terms::Integers { sums, scale } = *terms else { unreachable!("lower: tiles make sums of integers") };
         let columns = [to, Column { of: sums, written: false, own: false, name: "sums", ..to }];
@@ -1083,7 +1092,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The sums of all rows over the phases that have any.
+    /// Computes and stores the sums of all rows over the non-empty phases of a stage.
     fn stored_sums(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
         let product = self.product();
         let mut all = Vec::new();
@@ -1095,11 +1104,11 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// The sums of all rows over the given phases, those of one stage in order, each row times its
-    /// own operand: every weight that is read multiplies an element of every row.
+    /// Multiplies the weights of some phases of one stage by an operand per row, and stores the
+    /// sums. Each weight load serves all rows.
     ///
-    /// The stored sums of a row are for each panel the columns of each sum that is kept. What a sum
-    /// has from before is added to; its bias comes with its last phase.
+    /// A row stores, for each panel, the columns of each kept sum. A later phase adds to the stored
+    /// sum of an earlier phase. The last phase of a sum adds the bias.
     fn matrix(&mut self, stage: Stage, phases: &[(Phase, Vectors)], kept: Kept) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
@@ -1113,7 +1122,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
                 let mut parts = this.parts(&plan::vectors(panels.columns, this.lanes()));
-                // as their weights stand in a row
+                // in the order of the weights in a row
                 parts.sort_by_key(|part| part.sum);
                 for (phase, vectors) in phases {
                     let taking_part = |part: &&SumVector| product.sums[part.sum].gate(*phase).is_some();
@@ -1154,7 +1163,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         all
     }
 
-    /// `finish` for some of the stored sums of every row, panel after panel.
+    /// Calls `finish` with some of the stored sums of every row, panel after panel.
     fn finish_rows(
         &mut self,
         which: Range<usize>,
@@ -1187,7 +1196,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 }
 
-/// Chains, a power of two of them, added up: neighbours first.
+/// The sum of chains, a power of two of them: neighbours are added first.
 fn added(chains: &[Expr]) -> Expr {
     match chains {
         [chain] => chain.clone(),
@@ -1198,7 +1207,7 @@ fn added(chains: &[Expr]) -> Expr {
     }
 }
 
-/// What the sums of a phase are called.
+/// The suffix of variable names in a phase.
 fn suffix(phase: Phase) -> &'static str {
     match phase {
         Phase::Input => "x",
@@ -1207,7 +1216,7 @@ fn suffix(phase: Phase) -> &'static str {
     }
 }
 
-/// Where the rows of a phase start.
+/// The offset of the first row of a phase in the block of a panel.
 fn first_row(panels: &Panels, phase: Phase) -> usize {
     match phase {
         Phase::Input => panels.input,
@@ -1216,7 +1225,7 @@ fn first_row(panels: &Panels, phase: Phase) -> usize {
     }
 }
 
-/// What multiplies the weights of a phase, for the reader.
+/// The operand of a phase, for comments in generated code.
 fn operand_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Input => "x",
@@ -1225,16 +1234,16 @@ fn operand_name(phase: Phase) -> &'static str {
     }
 }
 
-/// What several rows keep of their sums.
+/// The part of the sums that several rows store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
-    /// All of them, with their biases once they are complete.
+    /// All sums, with biases once complete.
     Sums,
-    /// The x terms of those that have any, without biases.
+    /// The x terms, without biases. Sums without x terms are left out.
     InputTerms,
 }
 
-/// Which phases are walked together.
+/// The phases that one pass over a panel computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Input alone.
@@ -1249,7 +1258,8 @@ pub(super) fn add(a: Expr, b: Expr) -> Expr {
     op(LaneOp::Add, vec![a, b])
 }
 
-/// One loop over rows: each of `rows` moves a row a turn. One row needs no loop.
+/// A loop over `count` rows: each entry of `rows` advances by one row per iteration. One row has no
+/// loop.
 pub(super) fn for_rows<'a, 'm>(
     builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
@@ -1259,8 +1269,8 @@ pub(super) fn for_rows<'a, 'm>(
     for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
 }
 
-/// One loop over `at_once` rows at a time, and what is left of them: `body` is given how many it is
-/// for.
+/// A loop over tiles of `at_once` rows, then the remaining rows. `body` receives the number of rows
+/// of the tile.
 pub(super) fn for_tiles<'a, 'm>(
     builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
@@ -1281,7 +1291,7 @@ pub(super) fn for_tiles<'a, 'm>(
         let body = body(builder, at_once, &places);
         all.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
     }
-    // what no loop is for
+    // the remaining rows
     let done = if turns > 1 { turns * at_once } else { 0 };
     let mut at = done;
     while at < count {
