@@ -1,17 +1,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The table of activations: each with its formula, its parameters with what ONNX takes where they
-/// are not given, its name as OpenVINO writes it and as users do.
+/// The table of activations. A row has the formula, the parameters with ONNX's defaults, OpenVINO's
+/// name, and the name in options and macros.
 macro_rules! activations {
     (
         cells { $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })? $name:literal $written:literal)* }
         models { $($(#[$of_model:meta])* $model:ident $model_name:literal)* }
     ) => {
-        /// An activation function by name; cellc knows its value, its arithmetic and its errors.
+        /// An activation function; cellc knows its value, its arithmetic and its error bounds.
         ///
-        /// The eleven of ONNX's RNN, GRU and LSTM, whose formulas these are, and others that only
-        /// models as a whole use.
+        /// ONNX's eleven activations of RNN, GRU and LSTM, with ONNX's formulas, and functions for
+        /// models only.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs)] // alpha and beta are those of the formulas
         #[non_exhaustive]
@@ -21,14 +21,13 @@ macro_rules! activations {
         }
 
         impl Activation {
-            /// The names of the activations that cells take, as OpenVINO writes them, in the order
-            /// in which messages list them.
+            /// OpenVINO's names of the activations of cells, in the order of messages.
             pub const NAMES: [&'static str; [$($name),*].len()] = [$($name),*];
 
-            /// [`Self::NAMES`] as options, macros and build scripts write them.
+            /// [`Self::NAMES`] as in options, macros and build scripts.
             pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
 
-            /// The one of cells that has this very name.
+            /// The activation of cells with exactly this name.
             fn named(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
                 let given = GivenParameters { alpha, beta };
                 match name {
@@ -37,7 +36,7 @@ macro_rules! activations {
                 }
             }
 
-            /// Its lower-case name, as OpenVINO writes it.
+            /// OpenVINO's lower-case name.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$cell { .. } => $name,)*
@@ -45,7 +44,7 @@ macro_rules! activations {
                 }
             }
 
-            /// Alpha and beta, as far as it takes them.
+            /// Alpha and beta, or a prefix: only the parameters of this activation.
             pub fn parameters(self) -> Vec<f32> {
                 match self {
                     $(Self::$cell $({ $($parameter),+ })? => vec![$($($parameter),+)?],)*
@@ -107,7 +106,7 @@ activations! {
     }
 }
 
-/// The parameters that are given.
+/// The parameters in the input. `None`: absent.
 struct GivenParameters {
     alpha: Option<f32>,
     beta: Option<f32>,
@@ -123,13 +122,13 @@ impl GivenParameters {
     }
 }
 
-/// Why there is no such activation.
+/// The reason for a rejected activation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActivationError {
-    /// No activation is called so.
+    /// No activation has this name.
     Name,
-    /// The activation needs this parameter, for which there is no default.
+    /// This parameter is missing and has no default.
     Missing(&'static str),
     /// The activation does not take this parameter.
     Surplus(&'static str),
@@ -139,15 +138,15 @@ pub enum ActivationError {
     Text,
 }
 
-/// Parameters in the order in which they are written.
+/// The names of the parameters, in the order of arguments.
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
-    /// The activation of that name, with what ONNX takes for a parameter that is not given. Letter
-    /// case, surrounding space and underscores do not matter.
+    /// The activation with a name. Missing parameters take ONNX's defaults. Letter case,
+    /// surrounding space and underscores do not matter.
     ///
     /// # Errors
-    /// If there is none of that name that cells take, or its parameters are others.
+    /// If no activation of cells has this name, or its parameters differ.
     pub fn new(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
         let name: String = name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
         for (given, parameter) in [alpha, beta].iter().zip(PARAMETERS) {
@@ -162,7 +161,8 @@ impl Activation {
         }
     }
 
-    /// How many parameters the activation of that name takes, alpha before beta.
+    /// The number of parameters of the activation with a name, alpha before beta. `None` for an
+    /// unknown name.
     pub fn takes(name: &str) -> Option<usize> {
         Self::new(name, None, None)
             .or_else(|_| Self::new(name, Some(1.0), Some(1.0)))
@@ -170,12 +170,12 @@ impl Activation {
             .map(|activation| activation.parameters().len())
     }
 
-    /// Whether its parameters are finite numbers, as those of every activation of a model are.
+    /// True if all parameters are finite, as in every activation of a model.
     pub fn is_finite(self) -> bool {
         self.parameters().iter().all(|v| v.is_finite())
     }
 
-    /// Its name and parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
+    /// The name and the parameters, to the last bit: `relu`, `leakyrelu(0.01)`.
     pub fn label(self) -> String {
         let parameters: Vec<String> = self.parameters().iter().map(|v| format!("{v:?}")).collect();
         match &parameters[..] {
@@ -184,7 +184,7 @@ impl Activation {
         }
     }
 
-    /// What [`Self::label`] is the label of.
+    /// The activation with a [`Self::label`]. `None` for other texts.
     pub fn from_label(label: &str) -> Option<Self> {
         match label {
             "exp" => Some(Self::Exp),
@@ -203,7 +203,7 @@ impl Activation {
     }
 }
 
-/// The same function of the same parameters, bit by bit: -0 is not 0.
+/// Equal if function and parameters are equal, bit by bit: -0 is not 0.
 impl PartialEq for Activation {
     fn eq(&self, other: &Self) -> bool {
         let bits = |a: &Self| a.parameters().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -219,7 +219,8 @@ impl fmt::Display for Activation {
     }
 }
 
-/// Reads what a macro or a build script says: `tanh`, `leaky_relu(0.01)`, `hard_sigmoid(0.2, 0.5)`.
+/// Parses the text of a macro or a build script: `tanh`, `leaky_relu(0.01)`, `hard_sigmoid(0.2,
+/// 0.5)`.
 impl FromStr for Activation {
     type Err = ActivationError;
 

@@ -1,6 +1,6 @@
 use super::Activation;
 
-/// Where the reset gate of a GRU stands.
+/// The place of the reset gate of a GRU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetGate {
     /// `n = g(Wx + R(r.h) + b)`: `linear_before_reset` = 0.
@@ -176,12 +176,11 @@ impl CellKind {
     }
 }
 
-/// In which order W, R and B of an LSTM hold its gates: what LSTMCell-1 calls `weights_format`. c
-/// is the candidate.
+/// The order of an LSTM's gates in W, R and B: `weights_format` of LSTMCell-1. c is the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum LstmGateOrder {
-    /// OpenVINO's own.
+    /// OpenVINO's order.
     #[default]
     Fico,
     Icof,
@@ -191,7 +190,7 @@ pub enum LstmGateOrder {
 }
 
 impl LstmGateOrder {
-    /// Every order, in the order in which messages list them.
+    /// All orders, in the order of messages.
     pub const ALL: [Self; 5] = [Self::Fico, Self::Icof, Self::Ifco, Self::Ifoc, Self::Iofc];
 
     /// OpenVINO's name.
@@ -205,7 +204,7 @@ impl LstmGateOrder {
         }
     }
 
-    /// Where each of the gates f, i, c, o stands.
+    /// The positions of the gates f, i, c, o.
     pub fn places(self) -> [usize; 4] {
         ['f', 'i', 'c', 'o'].map(|gate| self.name().chars().position(|c| c == gate).unwrap_or_default())
     }
@@ -214,28 +213,28 @@ impl LstmGateOrder {
 /// `hidden_size` elements of a tensor of biases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BiasPart {
-    /// Which of the tensors of biases.
+    /// The index of the tensor of biases.
     pub tensor: usize,
-    /// Which part of it.
+    /// The index of the part in the tensor.
     pub part: usize,
 }
 
-/// How tensors hold the weights of a cell: gates and parts of B are counted as [`CellKind`] lists
-/// them.
+/// The layout of a cell's weights in tensors. Gates and parts of B are in the order of
+/// [`CellKind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightLayout {
-    /// Where in W and R each gate stands.
+    /// The position of each gate in W and R.
     pub gates: Vec<usize>,
-    /// What each part of B is the sum of, added in f32 and in this order; of nothing, it is zero.
+    /// The terms of each part of B, added in f32 in this order. Zero without terms.
     pub biases: Vec<Vec<BiasPart>>,
-    /// Where in P the peepholes of f, i and o stand.
+    /// The positions of the peepholes of f, i and o in P.
     pub peepholes: [usize; 3],
-    /// Whether the tensors of a sequence have the number of directions in front.
+    /// True if tensors of sequences have the number of directions as their first dimension.
     pub directions: bool,
 }
 
 impl WeightLayout {
-    /// OpenVINO's; `order` is that of an LSTM.
+    /// OpenVINO's layout. `order` is the gate order of an LSTM.
     pub fn new(kind: CellKind, order: LstmGateOrder) -> Self {
         let places = match kind {
             CellKind::Lstm => order.places().to_vec(),
@@ -246,7 +245,7 @@ impl WeightLayout {
         Self { gates, biases, peepholes: [0, 1, 2], directions: true }
     }
 
-    /// How many parts each tensor of biases holds.
+    /// The number of parts in each tensor of biases.
     pub fn bias_tensors(&self) -> Vec<usize> {
         let mut tensors = Vec::new();
         for BiasPart { tensor, part } in self.biases.iter().flatten().copied() {
@@ -256,14 +255,14 @@ impl WeightLayout {
         tensors
     }
 
-    /// The letters of the gates in the order in which W and R hold them.
+    /// The letters of the gates, in the order of W and R.
     pub fn order(&self, kind: CellKind) -> String {
         let letter = |place| self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place);
         (0..self.gates.len()).filter_map(letter).map(|(_, letter)| letter).collect()
     }
 }
 
-/// Which gate of an LSTM is 1 minus the other: what W, R and B hold for it is not used.
+/// The gate of an LSTM that is 1 minus another gate. Its weights in W, R and B are unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coupled {
     /// `i = 1 - f`: OpenVINO's input_forget.
@@ -273,7 +272,7 @@ pub enum Coupled {
 }
 
 impl Coupled {
-    /// What it computes.
+    /// The equation of the coupled gate.
     pub fn equation(self) -> &'static str {
         match self {
             Self::Input => "i = 1 - f",
@@ -285,35 +284,35 @@ impl Coupled {
 /// A recurrent cell's attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// Which cell.
+    /// The kind of cell.
     pub kind: CellKind,
     /// The length of h.
     pub hidden_size: usize,
-    /// As many as [`CellKind::default_activations`], in that order (GRU: f for z and r, g for the
-    /// candidate; LSTM: f for f, i and o, g for the candidate, h for the cell state). Of a
-    /// bidirectional sequence they are those of both directions, or twice as many: those of the
-    /// reverse direction after those of the forward one.
+    /// The activations, in the order of [`CellKind::default_activations`] (GRU: f for z and r, g
+    /// for the candidate; LSTM: f for f, i and o, g for the candidate, h for the cell state). A
+    /// bidirectional sequence has one list for both directions, or the list of the forward
+    /// direction followed by the list of the reverse direction.
     pub activations: Vec<Activation>,
-    /// The bound on every gate's pre-activation sum; positive and finite where present.
+    /// The bound on every gate's pre-activation sum: positive and finite. `None`: no bound.
     pub clip: Option<f32>,
-    /// How W, R and the biases hold its weights.
+    /// The layout of W, R and the biases.
     pub layout: WeightLayout,
-    /// LSTM: whether one of its gates follows from another.
+    /// LSTM: the coupled gate. `None`: all gates have weights.
     pub coupled: Option<Coupled>,
-    /// Whether B must be among the inputs; else it may be missing, and is zero.
+    /// True if the input B is required. False: a missing B is zero.
     pub bias_required: bool,
-    /// LSTM: whether the last input is P `[3*H]`, peepholes of f, i and o.
+    /// True if the last input is P `[3*H]`, the peepholes of f, i and o. LSTM only.
     pub peepholes: bool,
 }
 
 impl Cell {
-    /// The bound that a number stands for: none, as OpenVINO has it, unless it is positive and
+    /// The bound of a `clip` attribute. As in OpenVINO, `None` unless the number is positive and
     /// finite.
     pub fn clip_bound(clip: f32) -> Option<f32> {
         (clip > 0.0 && clip.is_finite()).then_some(clip)
     }
 
-    /// A cell as its kind computes it unless said otherwise.
+    /// A cell with the defaults of its kind.
     pub fn new(kind: CellKind, hidden_size: usize) -> Self {
         Self {
             kind,
@@ -327,14 +326,14 @@ impl Cell {
         }
     }
 
-    /// The activations of a direction, 0 being the only or the forward one.
+    /// The activations of a direction. 0: the only or the forward direction.
     pub fn activations_of(&self, direction: usize) -> &[Activation] {
         let count = self.kind.default_activations().len();
         self.activations.get(direction * count..(direction + 1) * count).unwrap_or(&self.activations)
     }
 }
 
-/// Which way through time.
+/// The direction of a sequence through time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum Direction {
@@ -344,7 +343,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Every direction, in the order in which messages list them.
+    /// All directions, in the order of messages.
     pub const ALL: [Self; 3] = [Self::Forward, Self::Reverse, Self::Bidirectional];
 
     /// OpenVINO's name.
@@ -356,7 +355,7 @@ impl Direction {
         }
     }
 
-    /// D, how many sets of weights it takes.
+    /// The number of directions, D: the number of weight sets.
     pub fn count(self) -> usize {
         if self == Self::Bidirectional { 2 } else { 1 }
     }

@@ -1,19 +1,21 @@
-//! Where values of tiny magnitude become 0: where a step reads an input, keeps a state and writes
-//! an output.
+//! Flushing of small magnitudes to 0: on inputs, kept states and outputs of a step.
 //!
-//! Which values these are is a matter of the model alone, so that no plan changes a bit. A float
-//! Parameter is flushed by whatever reads it, or before any kernel runs where it is a state that
-//! the struct keeps and that an operation would copy to flush it: what the struct keeps needs no
-//! flush then. Where elements are only put in their places or computed with one by one, the flush
-//! costs no pass over memory of its own, and stays there. What a variable, the next trip of a loop
-//! or a Result takes over is flushed where it is computed: everything that reads it sees it so. A
-//! cell flushes its new states itself, at every step. Weights and constants stay as they are.
+//! The flushed values depend on the model alone, so plans cannot change results. Four rules hold:
+//!
+//! * The operations that read a float Parameter flush its elements. One exception: a state in the
+//!   struct is flushed before any kernel runs, if an operation would otherwise copy the state to
+//!   flush it. Operations that move elements or compute element by element flush without an extra
+//!   pass over memory.
+//! * The operation that computes a value for a variable, for a carried value of a loop or for a
+//!   Result flushes the value. All readers see the flushed value.
+//! * A cell flushes its new states in every step.
+//! * Weights and constants stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Source, ValidModel, ValidNode, ValidOp, View};
 
-/// What is known of small magnitudes in a tensor.
+/// The knowledge about small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
     /// Elements of an input or a state, unchanged: the operation that reads the tensor flushes
@@ -25,7 +27,7 @@ pub enum Small {
     Flushed,
 }
 
-/// What of a model is flushed, and where.
+/// The flushed tensors of a model, and the operations that flush them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
     /// `None` if the option to keep denormals is set.
@@ -35,20 +37,20 @@ pub struct Denormals {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     parameters: Vec<Small>,
-    /// Parameters that are flushed before any kernel runs.
+    /// Parameters flushed before any kernel runs.
     before: BTreeSet<usize>,
     constants: Vec<Small>,
     /// By computed value.
     values: BTreeMap<usize, Small>,
-    /// Values that the operation that computes them flushes.
+    /// Computed values whose operation flushes the value.
     at: BTreeSet<usize>,
 }
 
 impl Denormals {
-    /// For a model in which magnitudes below a limit become 0; none: all are kept.
+    /// The flushed tensors of `model`, for magnitudes below `limit`. `None`: nothing is flushed.
     ///
     /// States of at most `most_before` elements are flushed before any kernel runs, if an operation
-    /// would copy them to flush them.
+    /// would otherwise copy the state to flush it.
     pub fn new(model: &ValidModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
@@ -81,30 +83,30 @@ impl Denormals {
         Self { known: Some(known) }
     }
 
-    /// What is known of a tensor.
+    /// The knowledge about a tensor.
     pub fn of(&self, source: Source) -> Small {
         self.known.as_ref().map_or(Small::Flushed, |known| known.of(source))
     }
 
-    /// The parameters that are flushed before any kernel runs.
+    /// The parameters flushed before any kernel runs.
     pub fn before(&self) -> impl Iterator<Item = usize> {
         self.known.iter().flat_map(|known| known.before.iter().copied())
     }
 
-    /// Whether a tensor is flushed when it is read, or before.
+    /// True if a tensor is flushed on load or before any kernel runs.
     pub fn is_input(&self, source: Source) -> bool {
         self.of(source) == Small::Given || self.before().any(|i| source == Source::Parameter(i))
     }
 
-    /// Whether the operation that computes a value flushes it.
+    /// True if the operation that computes a value flushes the value.
     pub fn is_flushed_at(&self, value: usize) -> bool {
         self.known.as_ref().is_some_and(|known| known.at.contains(&value))
     }
 }
 
 impl Known {
-    /// Finds the operations that must flush the `wanted` values: those that compute a wanted value,
-    /// or the value that a view or Concat moves into it.
+    /// Finds the operations that must flush the `wanted` values. Views and Concats pass the
+    /// obligation to the operations of their inputs.
     fn places(&mut self, nodes: &[ValidNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
             match &node.op {
@@ -140,7 +142,7 @@ impl Known {
                     self.values.insert(*out, self.of(*input));
                 }
                 ValidOp::Concat(concat) => {
-                    // what was given is flushed when it is put in its place
+                    // the Concat flushes inputs and states
                     let kept = concat.inputs.iter().any(|input| self.of(*input) == Small::Kept);
                     self.values.insert(concat.out, if kept { Small::Kept } else { Small::Flushed });
                 }
@@ -151,7 +153,7 @@ impl Known {
                     self.values.extend(body.carried.iter().map(|c| (c.value, Small::Flushed)));
                     self.level(&body.body);
                     for result in &body.results {
-                        // as of a Concat
+                        // like a Concat
                         let of = self.of(result.of);
                         self.values.insert(result.out, if of == Small::Kept { of } else { Small::Flushed });
                     }
@@ -170,7 +172,7 @@ impl Known {
     fn of(&self, source: Source) -> Small {
         match source {
             Source::Parameter(i) => self.parameters[i],
-            // flushed by the step before, unless it was set
+            // flushed by the previous step, unless set by the caller
             Source::Variable(_) => Small::Kept,
             Source::Constant(i) => self.constants[i],
             Source::Value(value) => self.values[&value],
@@ -178,10 +180,10 @@ impl Known {
     }
 }
 
-/// The parameters of which an operation makes a flushed copy before it begins, or whose elements it
-/// reads several times.
+/// The parameters that an operation would copy to flush, or whose elements an operation reads
+/// several times.
 fn copied(model: &ValidModel) -> BTreeSet<usize> {
-    // by value, what views show of parameters
+    // by value: the parameter under a view
     let mut shown = BTreeMap::new();
     let mut copied = BTreeSet::new();
     for node in model.all_nodes() {

@@ -1,10 +1,10 @@
-//! What cells compute, as text: for the comment at the top of generated code, for that above a
-//! kernel, and for the pages of the macros.
+//! The equations of cells as text: for the header of generated code, for comments above kernels,
+//! and for the pages of macros.
 
 use super::{CellKind, Coupled, ResetGate, ValidCell, WeightSource};
 
-/// The equations of a cell, one for each value, the last for what it gives on. `activations` are
-/// what the functions are called, `clip` is what becomes of a sum before one is applied.
+/// The equations of a cell, one per value; the last gives the outputs. `activations` are the names
+/// of the functions. `clip` formats a sum as the argument of a function.
 fn equations(
     kind: CellKind,
     activations: &[impl AsRef<str>],
@@ -57,14 +57,13 @@ fn equations(
 }
 
 #[cfg(feature = "internals")]
-/// The same with functions f, g and h and a clip, as the pages of the macros show them.
+/// The equations with functions f, g, h and `clip`, for the pages of macros.
 pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bool) -> Vec<String> {
     equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), coupled, peepholes)
 }
 
 impl ValidCell {
-    /// The equations of the cell, with its own functions, its clip and `B = 0` where it has no
-    /// bias.
+    /// The equations with the cell's functions and clip, and `with B = 0` if the cell has no bias.
     pub fn equations(&self) -> Vec<String> {
         let activations: Vec<String> = self.activations.iter().map(|activation| activation.label()).collect();
         let clip = |sum: &str| match self.clip {

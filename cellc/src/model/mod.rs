@@ -1,7 +1,7 @@
-//! What is computed: a graph of operations on tensors, without a target and without loops.
+//! The model: a graph of operations on tensors, independent of target and loops.
 //!
-//! Every way in produces a [`Model`]; [`crate::validate`] turns it into a [`ValidModel`], in which
-//! every size is known and nothing can be wrong.
+//! Every reader and builder produces a [`Model`]. [`crate::validate`] turns a [`Model`] into a
+//! [`ValidModel`] with known sizes and checked operations.
 
 mod activation;
 mod cell;
@@ -46,16 +46,16 @@ use crate::diagnostic::Origin;
 pub enum Dim {
     /// A known size.
     Fixed(usize),
-    /// Any size from `min` to `max` (none: unbounded).
+    /// Any size from `min` to `max`.
     Dynamic {
         /// The smallest size.
         min: usize,
-        /// The largest size.
+        /// The largest size. `None`: unbounded.
         max: Option<usize>,
     },
 }
 
-/// Names one tensor-valued result of a node: an index into [`Model::values`].
+/// The index of a tensor in [`Model::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueId(pub usize);
 
@@ -64,22 +64,22 @@ pub struct ValueId(pub usize);
 pub struct Value {
     /// The tensor's names (`names="..."` of an output port), in order; often empty.
     pub names: Vec<String>,
-    /// Its shape as the input states it; `None` where it states none.
+    /// The shape in the input. `None` if the input gives no shape.
     pub shape: Option<Vec<Dim>>,
-    /// Its element type as the input states it.
+    /// The element type in the input.
     pub element: ElementType,
     /// Where it was declared.
     pub origin: Origin,
 }
 
-/// What an attribute of the input became: for the ledger in the header of the generated file.
+/// The meaning of one attribute of the input, for the header of the generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerEntry {
-    /// The attribute's name.
+    /// The name of the attribute.
     pub attribute: String,
-    /// Its text in the input; `None` where it was absent.
+    /// The attribute's text in the input. `None` if the attribute is absent.
     pub given: Option<String>,
-    /// What it was taken to mean.
+    /// The meaning of the text, or the default.
     pub taken: String,
     /// Place of the attribute in the input, for diagnostics. [`Origin::Unknown`] if the attribute
     /// is absent.
@@ -89,35 +89,35 @@ pub struct LedgerEntry {
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The layer's name; may be anything at all, also empty.
+    /// The layer's name: any text, also empty.
     pub name: String,
     /// The layer's type and id as the input writes them, for diagnostics: `GRUCell, id 8`.
     pub kind: String,
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// The tensors it reads, in the order in which [`Op`] lists them.
+    /// The input tensors, in the order that [`Op`] documents.
     pub inputs: Vec<ValueId>,
-    /// The tensors it produces, in the order in which [`Op`] lists them.
+    /// The output tensors, in the order that [`Op`] documents.
     pub outputs: Vec<ValueId>,
-    /// What its format calls its attributes.
+    /// The names of attributes in the input format.
     pub spelling: &'static Spelling,
-    /// What each attribute was taken to mean.
+    /// The meaning of each attribute.
     pub ledger: Vec<LedgerEntry>,
     /// Where it was declared.
     pub origin: Origin,
 }
 
-/// A file that the model was read from.
+/// An input file of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile {
-    /// Its name without folders.
+    /// The file name without folders.
     pub name: String,
-    /// SHA-256 of its bytes, lower-case hexadecimal.
+    /// SHA-256 of the contents, lower-case hexadecimal.
     #[cfg(feature = "builder")]
     pub sha256: String,
 }
 
-/// The name that a file gives to a size of an input that it leaves open.
+/// The name of an open size of an input, as in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisName {
     /// The name of the input.
@@ -128,26 +128,27 @@ pub struct AxisName {
     pub name: String,
 }
 
-/// A graph as an input states it; validation decides whether it is right.
+/// A graph as in the input, not yet validated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
-    /// The model's own name, where it has one.
+    /// The model's name. `None` if the file has none.
     pub name: Option<String>,
-    /// The program that wrote it, where the file says so.
+    /// The program that wrote the file. `None` if the file does not say.
     pub producer: Option<String>,
-    /// The files it came from.
+    /// The input files.
     pub files: Vec<InputFile>,
-    /// Names that the file gives to sizes of its inputs, each once.
+    /// Distinct names of input sizes in the file.
     pub dimensions: Vec<String>,
-    /// Axes of inputs that the user leaves open by their names: the number of steps.
+    /// Axes of inputs that the user leaves open by name: the number of time steps.
     pub open_axes: Vec<(ValueId, usize)>,
-    /// True if the sizes of the inputs are those of recorded calls: no export would change them.
+    /// True if the sizes of the inputs are the sizes of recorded calls; another export would not
+    /// change these sizes.
     pub sizes_of_call: bool,
     /// The names of sizes of inputs that are open in the file.
     pub axis_names: Vec<AxisName>,
     /// All tensors.
     pub values: Vec<Value>,
-    /// All operations that a result depends on, each after the ones it reads.
+    /// All operations that a result depends on, each after its inputs.
     pub nodes: Vec<Node>,
     /// Indices into `nodes` of the Parameters, in document order.
     pub parameters: Vec<usize>,
@@ -171,7 +172,7 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A shape for messages: `[?, 16]`. It may have any number of sizes, so it is cut when long.
+/// A shape for messages, cut after 12 sizes: `[?, 16]`.
 pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
     const LONGEST: usize = 12;
     let mut texts: Vec<String> = sizes.iter().take(LONGEST).map(ToString::to_string).collect();
@@ -182,14 +183,14 @@ pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
 }
 
 impl Node {
-    /// Where an attribute was said; where the node was, if the attribute was left out.
+    /// The place of an attribute in the input, or the place of the node if the attribute is absent.
     pub fn attribute_origin(&self, attribute: &str) -> &Origin {
         let said = self.ledger.iter().find(|entry| entry.attribute == attribute && entry.origin != Origin::Unknown);
         said.map_or(&self.origin, |entry| &entry.origin)
     }
 
-    /// How diagnostics and comments call the layer: `"cell" (GRUCell, id 8)`, the name cut and
-    /// escaped.
+    /// The layer's label in diagnostics and comments, with the name cut and escaped: `"cell"
+    /// (GRUCell, id 8)`.
     pub fn label(&self) -> String {
         let mut name: String = self.name.chars().take(60).flat_map(char::escape_default).collect();
         if self.name.chars().nth(60).is_some() {

@@ -1,5 +1,5 @@
-/// What a format calls the attributes that are judged whichever format says them: a node carries
-/// the names of its own.
+/// A format's names of the attributes that every format has. Each node refers to the names of its
+/// format.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The length of h.
@@ -8,15 +8,15 @@ pub struct Spelling {
     pub activations: &'static str,
     /// The bound on the sums of a cell's gates.
     pub clip: &'static str,
-    /// Which way a sequence runs.
+    /// The direction of a sequence.
     pub direction: &'static str,
-    /// Whether the reset gate of a GRU is behind the matrix product.
+    /// The place of the reset gate of a GRU: after the matrix product or before.
     pub linear_before_reset: &'static str,
-    /// The element type that a tensor is converted to.
+    /// The target type of a conversion.
     pub element_type: &'static str,
-    /// Along which dimension.
+    /// The axis of an operation.
     pub axis: &'static str,
-    /// How many dimensions a Gather takes one by one.
+    /// The number of batch dimensions of a Gather.
     pub batch_dims: &'static str,
 }
 

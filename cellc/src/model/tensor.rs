@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An element type as inputs name it.
+/// An element type of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names say it
 pub enum ElementType {
@@ -9,9 +9,9 @@ pub enum ElementType {
     Bf16,
     F32,
     F64,
-    /// Two elements a byte, the first in the low four bits.
+    /// Two elements per byte, the first in the low four bits.
     I4,
-    /// As [`Self::I4`].
+    /// Like [`Self::I4`], unsigned.
     U4,
     I8,
     U8,
@@ -21,12 +21,12 @@ pub enum ElementType {
     U32,
     I64,
     U64,
-    /// One byte an element, 0 or 1.
+    /// One byte per element, 0 or 1.
     Bool,
 }
 
 impl ElementType {
-    /// Every element type, in the order in which messages list them.
+    /// All element types, in the order of messages.
     pub const ALL: [Self; 15] = [
         Self::F32,
         Self::F16,
@@ -45,7 +45,7 @@ impl ElementType {
         Self::Bool,
     ];
 
-    /// Bits an element.
+    /// Bits per element.
     pub fn bits(self) -> usize {
         match self {
             Self::I4 | Self::U4 => 4,
@@ -56,12 +56,12 @@ impl ElementType {
         }
     }
 
-    /// Bytes an element; of two elements a byte, 1.
+    /// Bytes per element. 1 for types with two elements per byte.
     pub fn size(self) -> usize {
         self.bits().div_ceil(8)
     }
 
-    /// Bytes that so many elements need; `None` where that is more than can be addressed.
+    /// The number of bytes for `elements` elements. `None` on overflow.
     pub fn bytes(self, elements: usize) -> Option<usize> {
         match self.bits() {
             4 => Some(elements.div_ceil(2)),
@@ -69,7 +69,7 @@ impl ElementType {
         }
     }
 
-    /// Whether it is a floating point type, computed in f32.
+    /// True for floating point types. Computations use f32.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
@@ -104,15 +104,16 @@ pub struct Tensor {
     element: ElementType,
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
-    /// Elements in `range` before the first: of four bits, one may be.
+    /// Elements in `range` before the first: 1 if a tensor of 4-bit elements starts in the middle
+    /// of a byte.
     skipped: usize,
 }
 
 impl Tensor {
     /// A tensor over `bytes[range]`.
     ///
-    /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs (more
-    /// are allowed, and not read).
+    /// `None` if the range is not inside `bytes` or holds fewer bytes than the shape needs. Further
+    /// bytes are allowed and not read.
     pub fn new(shape: Vec<usize>, element: ElementType, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         let need = element.bytes(elements(&shape)?)?;
         let end = range.start.checked_add(need)?;
@@ -136,8 +137,8 @@ impl Tensor {
         (t.len() == values.len()).then_some(t)
     }
 
-    /// As many elements as `shape` has, from element `from` on, over the same bytes. `None` if it
-    /// has not so many.
+    /// A part over the same bytes: the elements of `shape`, from element `from` on. `None` if the
+    /// tensor has too few elements.
     pub fn part(&self, from: usize, shape: Vec<usize>) -> Option<Self> {
         let count = elements(&shape)?;
         from.checked_add(count).filter(|&end| end <= self.len())?;
@@ -149,32 +150,33 @@ impl Tensor {
         Some(Self { shape, element: self.element, bytes: self.bytes.clone(), range: start..end.max(start), skipped })
     }
 
-    /// Where its elements stand, the place in bits: the same for tensors that share them.
+    /// The address of the first element, as a pointer and an offset in bits. Equal for tensors with
+    /// shared elements.
     pub fn place(&self) -> (*const u8, usize) {
         (self.bytes.as_ptr(), 8 * self.range.start + self.skipped * self.element.bits())
     }
 
-    /// Its bytes; of four bits an element, those that hold any of them.
+    /// The bytes of the elements. With 4-bit elements, every byte that holds an element.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
     }
 
-    /// Its shape.
+    /// The shape.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// How its elements are stored.
+    /// The type of the elements.
     pub fn element(&self) -> ElementType {
         self.element
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether it has no element.
+    /// True if the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -190,25 +192,25 @@ impl Tensor {
             ElementType::F32 => f64::from(f32::from_le_bytes(self.get(i))),
             ElementType::F64 => f64::from_le_bytes(self.get(i)),
             ElementType::U64 => u64::from_le_bytes(self.get(i)) as f64,
-            // every other type is one of integers
+            // all other types are integers
             _ => self.get_i64(i).map_or(f64::NAN, |value| value as f64),
         }
     }
 
-    /// The first element that is no finite number.
+    /// The first infinite or NaN element. `None` if all are finite.
     pub fn not_finite(&self) -> Option<f64> {
         let all = if self.element.is_float() { self.len() } else { 0 };
         (0..all).map(|i| self.get_f64(i)).find(|value| !value.is_finite())
     }
 
-    /// Element `i` as the f32 that kernels compute with: f16 and bf16 expand exactly, all else
-    /// rounds once.
+    /// Element `i` as f32, the arithmetic of kernels. f16 and bf16 expand exactly, all other types
+    /// round once.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
     pub fn get_f32(&self, i: usize) -> f32 {
         match self.element {
-            // neither by way of f64: it would quieten a signalling NaN, and round twice
+            // f64 as an intermediate would quieten a signalling NaN and round twice
             ElementType::F32 => f32::from_le_bytes(self.get(i)),
             ElementType::U64 => u64::from_le_bytes(self.get(i)) as f32,
             _ => match self.get_i64(i) {
@@ -218,8 +220,8 @@ impl Tensor {
         }
     }
 
-    /// Element `i` of an integer tensor, the largest i64 for a u64 above it; `None` for floating
-    /// point types.
+    /// Element `i` of an integer tensor. A u64 above the largest i64 becomes the largest i64.
+    /// `None` for floating point types.
     ///
     /// # Panics
     /// If `i` is not below [`Self::len`].
@@ -255,7 +257,7 @@ impl Tensor {
     }
 }
 
-/// How many elements a shape has; `None` where that is more than can be counted.
+/// The number of elements of a shape. `None` on overflow.
 fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }

@@ -1,5 +1,5 @@
-//! Which tensors hold whole numbers, or multiples of one scale, and between which: what quantised
-//! operators make, who round and clip before they multiply.
+//! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
+//! their ranges. Quantised models round and clip operands before products.
 
 use super::{
     Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidLoop, ValidModel, ValidNode, ValidOp,
@@ -8,25 +8,27 @@ use super::{
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
 
-/// How far a multiple may be from what it is computed as, in parts of its scale.
+/// The largest tolerated distance of a computed value from its multiple, as a fraction of the
+/// scale.
 const MOST_OFF: f64 = 1.0 / 1024.0;
 
-/// Scales with normal numbers as their reciprocals, and as the products of two.
+/// Scales with normal reciprocals and with normal products of two scales.
 pub(crate) const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
 
-/// What is known of a tensor. Beside such numbers it may hold NaN.
+/// The knowledge about the numbers of a tensor. A tensor may also hold NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
-    /// The least and the largest number.
+    /// The smallest and the largest number.
     ends: [f64; 2],
-    /// A scale of which all are multiples, and how far from these they may be.
+    /// A scale and the largest distance of any number from a multiple of the scale. `None`: no
+    /// scale is known.
     scale: Option<(f32, f64)>,
 }
 
 const NOTHING: Known = Known { ends: [f64::NEG_INFINITY, f64::INFINITY], scale: None };
 
 impl Known {
-    /// Numbers between ends, which are NaN where operations have no limit.
+    /// Numbers between `ends`. An end of NaN means no limit.
     fn between(ends: [f64; 2]) -> Self {
         // rounding keeps order
         let rounded = ends.map(|end| f64::from(end as f32));
@@ -41,7 +43,7 @@ impl Known {
         self.scale == Some((1.0, 0.0))
     }
 
-    /// The one number that all are.
+    /// The number, if all are equal.
     fn number(&self) -> Option<f64> {
         (self.ends[0] == self.ends[1]).then_some(self.ends[0])
     }
@@ -51,11 +53,11 @@ impl Known {
         self.ends[0].abs().max(self.ends[1].abs())
     }
 
-    /// How far all are from multiples of a scale, if they are such.
+    /// The largest distance of any number from a multiple of `scale`. `None` if unknown.
     fn off(&self, scale: f32) -> Option<f64> {
         match (self.scale, self.number()) {
             (Some((own, off)), _) if own == scale => Some(off),
-            // a number that is given is off only as far as f32 rounds it
+            // a known number is off only by the rounding of f32
             (_, Some(number)) => {
                 let each = f64::from(scale);
                 let off = (number - (number / each).round() * each).abs();
@@ -66,14 +68,14 @@ impl Known {
         }
     }
 
-    /// The scale that two have, and how far from its multiples they are together.
+    /// The common scale of two tensors, and the distance from multiples of each.
     fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
         let of = |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
         let scale = of(self).or(of(other)).or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
         Some((scale, [self.off(scale)?, other.off(scale)?]))
     }
 
-    /// Whether all that is said of another is true of these.
+    /// True if every statement of `other` also holds for `self`.
     fn is_within(&self, other: &Self) -> bool {
         let scaled = |(scale, most): (f32, f64)| self.off(scale).is_some_and(|off| off <= most);
         other.ends[0] <= self.ends[0] && self.ends[1] <= other.ends[1] && other.scale.is_none_or(scaled)
@@ -85,7 +87,7 @@ impl Known {
     }
 }
 
-/// Of every value of a model what is known.
+/// The knowledge about every value of a model.
 pub(crate) struct WholeNumbers<'m> {
     model: &'m ValidModel,
     values: Vec<Known>,
@@ -98,8 +100,8 @@ impl<'m> WholeNumbers<'m> {
         all
     }
 
-    /// The scale whose multiples a tensor holds, by which whole numbers, and how far they may be
-    /// from these, where 16 bits hold the whole numbers with their sign.
+    /// The scale of a tensor, the range of its multiples, and the largest distance from a multiple.
+    /// `None` if no scale is known, or if the multiples exceed 16 bits with sign.
     pub(crate) fn multiples(&self, of: Source) -> Option<(f32, [i16; 2], f64)> {
         let Known { ends, scale } = self.known(of);
         let (scale, off) = scale?;
@@ -148,7 +150,7 @@ impl<'m> WholeNumbers<'m> {
                     }
                     self.read_body(body);
                     for result in &body.results {
-                        // where a loop ends before its last trip, pieces are zeros
+                        // pieces of skipped trips are zeros
                         let known = self.known(result.of);
                         self.values[result.out] = match result.pieces {
                             Some(_) => known.union(Known::between([0.0, 0.0]).whole()),
@@ -162,8 +164,8 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    /// The body of a loop. What is known of what a trip hands to the next is assumed first, and
-    /// kept if it then holds after every trip.
+    /// The body of a loop. The knowledge about carried values is a guess from one trip, kept if a
+    /// second trip confirms the guess.
     fn read_body(&mut self, body: &ValidLoop) {
         for carried in &body.carried {
             self.values[carried.value] = NOTHING;
@@ -182,7 +184,8 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    /// Sums of whole numbers are whole after rounding too: from 2^23 on every f32 is.
+    /// The result of a pointwise operation. Sums of whole numbers stay whole after rounding, as
+    /// every f32 from 2^23 on is whole.
     fn pointwise(&self, of: &Pointwise) -> Known {
         use PointwiseFunction as P;
         let input = |i: usize| self.known(of.inputs[i]);
@@ -221,15 +224,16 @@ impl<'m> WholeNumbers<'m> {
     }
 }
 
-/// What is known of sums or differences, whose ends are known.
+/// The knowledge about sums or differences with the ends of `sum`.
 fn added(sum: Known, a: Known, b: Known) -> Known {
     let Some((scale, off)) = a.shared(&b) else { return sum };
-    // the sum of whole numbers is rounded to one
+    // a rounded sum of whole numbers is whole
     let rounding = if scale == 1.0 && off == [0.0; 2] { 0.0 } else { sum.most() * U };
     Known { scale: Some((scale, off[0] + off[1] + rounding)), ..sum }
 }
 
-/// What is known of products: of whole numbers with one number, that they are its multiples.
+/// The knowledge about products. Whole numbers times one positive number are multiples of this
+/// number.
 fn multiplied(a: Known, b: Known) -> Known {
     let (all, number) = match (a.number(), b.number()) {
         (_, Some(number)) => (a, number),

@@ -1,4 +1,4 @@
-//! Permutes weights into the order in which the kernel reads them.
+//! Packing: weights in the order of kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,48 +13,48 @@ use crate::model::{Tensor, ValidModel};
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed {
-    /// Where each buffer stands in the block: its first byte over 4. Buffers of equal contents
-    /// stand in one place.
+    /// The offset of each buffer in the block, in units of 4 bytes. Buffers with equal contents
+    /// share one offset.
     pub parts: Vec<(BufferId, usize)>,
-    /// By variable of the model: where in the block its initial value stands; `None` where that is
-    /// zero.
+    /// By variable of the model: the offset of its initial value in the block. `None`: the initial
+    /// value is zero.
     pub initial: Vec<Option<usize>>,
     /// The block.
     pub bytes: Arc<Vec<u8>>,
-    /// Where weights are Parameters: the blocks that are filled at run time, by buffer and first
-    /// element in that of its elements. Else empty.
+    /// The offset of each buffer in the run-time block of its element type, in elements. Empty if
+    /// weights are constants.
     pub run_time: Vec<(BufferId, usize)>,
-    /// Elements of the block of f32 that is filled at run time.
+    /// Elements of the run-time block of f32.
     pub run_time_len: usize,
-    /// Elements of the block of [`Element::I8Pair`] that is filled at run time.
+    /// Elements of the run-time block of [`Element::I8Pair`].
     pub run_time_pairs: usize,
 }
 
 impl Packed {
-    /// Whether all weights are known when compiling.
+    /// True if all weights are known at compile time.
     pub fn is_baked(&self) -> bool {
         self.run_time.is_empty()
     }
 
-    /// Bytes of what is filled at run time.
+    /// Bytes of both run-time blocks.
     pub fn run_time_bytes(&self) -> usize {
         4 * self.run_time_len + 2 * self.run_time_pairs
     }
 
-    /// Where a buffer of weights stands in the block of its elements that is filled at run time.
+    /// The offset of a buffer in the run-time block of its element type.
     pub fn run_time_at(&self, buffer: BufferId) -> Option<usize> {
         self.run_time.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
     }
 
-    /// Where a buffer stands in the baked block.
+    /// The offset of a buffer in the baked block.
     pub fn baked_at(&self, buffer: BufferId) -> Option<usize> {
         self.parts.iter().find(|(b, _)| *b == buffer).map(|(_, at)| *at)
     }
 
-    /// Bytes of packed weights in the baked block: those that several buffers share count once.
+    /// Bytes of packed weights in the baked block. Shared contents count once.
     pub fn weight_bytes(&self, program: &Program) -> usize {
         let weights = self.parts.iter().filter(|(id, _)| program.buffer(*id).role == Role::Weights);
-        // an empty buffer stands where another begins
+        // an empty buffer shares its offset with the next buffer
         let places: BTreeSet<_> = weights.map(|(id, at)| (at, program.buffer(*id).bytes())).collect();
         places.into_iter().map(|(_, bytes)| bytes).sum()
     }
@@ -87,7 +87,7 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
     if !run_time {
         wanted.extend(&weights);
     }
-    // constants that kernels read as they are, or that packing at run time reads
+    // constants of kernels, and constants of packing at run time
     for id in (0..program.buffers.len()).map(BufferId).filter(|b| matches!(role(b), Role::Constant(_))) {
         let read = program.bodies.iter().flat_map(|body| &body.kernels).any(|k| k.params.contains(&(id, false)));
         if read || run_time && program.packing.params.contains(&(id, false)) {
@@ -135,9 +135,9 @@ pub fn pack(model: &ValidModel, program: &Program) -> Packed {
 /// The baked block under construction. Equal contents share one place.
 struct Block {
     bytes: Vec<u8>,
-    /// Bytes: every place is a multiple.
+    /// The alignment of all places, in bytes.
     alignment: usize,
-    /// By the hash of their bytes: start and length of the contents, in bytes, and what they are.
+    /// By the hash of contents: start, length in bytes, and element type.
     places: BTreeMap<u64, Vec<(usize, usize, Element)>>,
 }
 
@@ -146,9 +146,9 @@ impl Block {
         Self { bytes: Vec::new(), alignment: 4 * program.aligned_elements(), places: BTreeMap::new() }
     }
 
-    /// The place of contents of `len` bytes: its first byte over 4. `write` fills the contents,
-    /// which are zero before, at the end of the block, so that no second copy of large weights
-    /// exists; contents that the block has already, of the same elements, are taken back.
+    /// Adds contents of `len` bytes and returns their offset in units of 4 bytes. `write` fills
+    /// zeroed bytes at the end of the block, without a second copy of large weights. Duplicate
+    /// contents with equal element type are removed again.
     fn place(&mut self, len: usize, element: Element, write: impl FnOnce(&mut [u8])) -> usize {
         let at = self.bytes.len();
         let end = (at + len).next_multiple_of(self.alignment);
@@ -182,12 +182,12 @@ impl Block {
     }
 }
 
-/// Whether all of its bits are 0: what memory is set to where nothing is said.
+/// True if all bits are 0, the default of memory.
 fn is_zero(tensor: &Tensor) -> bool {
     (0..tensor.len()).all(|k| tensor.get_f32(k).to_bits() == 0)
 }
 
-/// Packs what memory holds into its weights, as what kernels load there.
+/// Packs weights from `memory` into `memory`, as kernels load them.
 #[cfg(any(test, feature = "builder"))]
 pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
     for (copied, from, to) in program.packing.copies() {
@@ -197,14 +197,13 @@ pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
     }
 }
 
-/// Makes a copy, as what kernels load there: `get` gives the elements of the tensor that it comes
-/// from.
+/// Performs one packing copy: `get` returns elements of the source tensor.
 #[cfg(any(test, feature = "builder"))]
 pub fn fill(copied: &Copied, get: impl Fn(usize) -> f32, to: &mut [f32]) {
     run(copied, get, |at, value| if copied.add { to[at] += value } else { to[at] = value });
 }
 
-/// Calls `put` for every element of weights that a copy fills, with what it puts or adds there.
+/// Calls `put` with index and value for every element that a copy fills.
 fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
     let (line, outer) = match copied.dims.split_last() {
         Some(split) if copied.encoding != Encoding::F32 => split,
@@ -230,13 +229,13 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
     }
 }
 
-/// Writes a value that an element of that kind holds, or adds it to the f32 that stands there.
+/// Writes an element of type `element` to `part`, or adds to the f32 there.
 fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     let to = &mut part[at * element.size()..][..element.size()];
     match element {
         Element::F16 => to.copy_from_slice(&F16::from_f32(value).to_le_bytes()),
         Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
-        // the halves are 16 bits of which the upper ones are the sign
+        // each half has 16 bits, the upper 8 of which are the sign
         Element::I8Pair => to.copy_from_slice(&[value.to_bits() as u8, (value.to_bits() >> 16) as u8]),
         _ => {
             let before = to.first_chunk().filter(|_| add).map(|bytes| f32::from_le_bytes(*bytes));
@@ -245,7 +244,7 @@ fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     }
 }
 
-/// Calls `each(to, from)` for every element that a copy reads.
+/// Calls `each(to, from)` for every source element of a copy.
 pub fn elements(copied: &Copied, mut each: impl FnMut(usize, usize)) {
     fn turn(dims: &[CopiedDim], to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
         match dims {

@@ -29,13 +29,13 @@ fn written_out(steps: usize, mut weights: impl FnMut(&mut Written) -> [WeightSou
     model
 }
 
-/// W, R and B of the same values at every call.
+/// W, R and B with equal values at every call.
 fn equal_weights(model: &mut Written) -> [WeightSource; 3] {
     let mut random = Random::new(7);
     LENS.map(|len| model.weight(&[len], &random.even(len, 0.5)))
 }
 
-/// Bytes of the baked block of a GRU that is written out.
+/// Bytes of the baked block of a GRU unrolled over `steps` steps.
 fn baked_bytes(steps: usize, options: &Options, weights: impl FnMut(&mut Written) -> [WeightSource; 3]) -> usize {
     compile_validated(written_out(steps, weights).0, options).packed.bytes.len()
 }
@@ -95,8 +95,8 @@ fn weights_at_run_time_are_packed_once() {
     assert_eq!(packed(3), packed(1));
 }
 
-/// A constant that a kernel adds, an initial state and the weights of a dense layer of one output
-/// hold the same bits.
+/// A constant of a kernel, an initial state and the weights of a dense layer with one output have
+/// equal bits.
 #[test]
 fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let mut model = Written::default();

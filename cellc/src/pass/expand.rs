@@ -3,10 +3,10 @@ use crate::kernel::Body;
 use crate::model::Activation;
 use crate::request::Accuracy;
 
-/// Spells every activation that is still symbolic out in arithmetic of that accuracy.
+/// Expands every symbolic activation into arithmetic with the given accuracy.
 ///
 /// # Panics
-/// If a symbolic function is not called by an activation's label: lowering's fault.
+/// If the name of a symbolic function is not the label of an activation: a bug in lowering.
 pub(crate) fn expand(body: &mut Body, accuracy: Accuracy) {
     for function in &mut body.functions {
         if function.result.is_none() {

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Body, Expr, Kernel, Stmt, Type, Var};
 
-/// Names the results of functions on one lane, and orders statements such that those of one
-/// function follow one another where none needs another's: one call in C computes them all. Nothing
-/// is stored earlier or later, or read past a store.
+/// Names the results of scalar function calls, and groups independent calls of one function: a
+/// single C call computes a group. Stores and the loads after stores keep their order.
 pub(crate) fn gather(body: &mut Body) {
     for kernel in &mut body.kernels {
         let mut statements = std::mem::take(&mut kernel.body);
@@ -43,7 +42,7 @@ fn is_named(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let { mutable: false, .. })
 }
 
-/// Values, and the stores that follow: of these, calls on what is no memory.
+/// A run of values and the stores after them. From the stores, only calls without loads are named.
 fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut Vec<Stmt>) {
     let mut named = Vec::new();
     for stmt in lets {
@@ -61,7 +60,7 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
             name_calls(kernel, value, true, &mut named);
         }
     }
-    // how many calls each waits for, one after the other
+    // the number of calls that each value depends on, in sequence
     let mut waits: BTreeMap<Var, usize> = BTreeMap::new();
     let mut order = Vec::new();
     for (at, (var, value)) in named.iter().enumerate() {
@@ -85,8 +84,8 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
     );
 }
 
-/// Takes the calls on one lane out of an expression, the inner ones first; `apart`: only those that
-/// read no memory.
+/// Names the scalar calls in an expression, inner calls first. With `apart`, only calls without
+/// loads.
 fn name_calls(kernel: &mut Kernel, expr: &mut Expr, apart: bool, named: &mut Vec<(Var, Expr)>) {
     let (Expr::Op(_, args) | Expr::Call(_, args)) = expr else { return };
     args.iter_mut().for_each(|arg| name_calls(kernel, arg, apart, named));

@@ -1,5 +1,4 @@
-//! Passes: each takes a body and leaves one that computes the same, in the sense that its text
-//! states.
+//! Passes: transformations of a body that keep its results, as each pass documents.
 
 mod expand;
 mod gather;

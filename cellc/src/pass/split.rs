@@ -1,7 +1,7 @@
 use crate::kernel::{Body, Expr, LaneOp};
 
-/// Makes every multiply-add a multiplication and an addition, each rounded: what an instruction set
-/// without a fused one computes, and what makes all instruction sets agree.
+/// Replaces every multiply-add by a multiplication and an addition, each rounded. Used for
+/// instruction sets without fused multiply-add, and for equal results on all instruction sets.
 pub(crate) fn split(body: &mut Body) {
     body.rewrite(|e| {
         if let Expr::Op(operation @ LaneOp::MulAdd, args) = e {

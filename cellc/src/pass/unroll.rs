@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Var, Walk, WindowId};
 
-/// Unrolls every loop of the kernels for which the plan said so: windows become constant offsets.
+/// Unrolls all loops of kernels with `unroll` set: windows become constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
         if kernel.unroll {
@@ -17,9 +17,9 @@ pub(crate) fn unroll(body: &mut Body) {
 
 struct Unroll<'a> {
     kernel: &'a mut Kernel,
-    /// Where each window stands in the current turn.
+    /// The place of each window in the current iteration.
     windows: BTreeMap<WindowId, Place>,
-    /// What a value of a loop body is called in the current turn.
+    /// The name of a loop body's variable in the current iteration.
     renamed: BTreeMap<Var, Var>,
 }
 
@@ -31,7 +31,7 @@ impl Unroll<'_> {
         }
     }
 
-    /// A value of its own for what a turn calls by that name.
+    /// A new variable for `var` in the current iteration.
     fn rename(&mut self, var: Var) -> Var {
         let local = self.kernel.locals[var.0].clone();
         let fresh = self.kernel.local(local.name, local.ty);
@@ -55,7 +55,7 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                // which way it goes, or how often, is known only at run time
+                // direction and number of iterations are known only at run time
                 Stmt::For { count, turn, backwards, walks, body }
                     if backwards.is_some() || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
@@ -84,7 +84,7 @@ impl Unroll<'_> {
                         self.block(body, out);
                     }
                 }
-                // which place it is is known only at run time
+                // the place is known only at run time
                 Stmt::Pick { at, count, walk, body } => {
                     let at = self.expr(at);
                     let walk = Walk { of: self.place(walk.of), ..walk.clone() };
