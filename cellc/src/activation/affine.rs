@@ -13,8 +13,8 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     alpha * v + beta
 }
 
-/// One rounding; without fused multiply-add that of the product as well, which may be all that
-/// remains of the sum.
+/// One rounding. Without fused multiply-add, also the rounding of the product: the sum may cancel
+/// down to it.
 fn error(alpha: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),

@@ -16,7 +16,7 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-LIMIT, LIMIT]),
 };
 
-/// The largest result: pi/2 rounded to f32, which is above pi/2.
+/// The largest result: pi/2 rounded up to f32.
 const LIMIT: f64 = FRAC_PI_2 as f64;
 
 /// The difference of [`FRAC_PI_2`] and pi/2.

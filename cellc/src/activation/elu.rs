@@ -24,8 +24,8 @@ const ERRORS: Measured =
 /// without; measured over every f32.
 pub(super) const MAX_RELATIVE: [f64; 2] = [1.52, 1.52];
 
-/// For another alpha one more rounding, and half a unit before it may be a whole one of the
-/// product.
+/// For alpha other than 1: one more rounding, and half a unit before the product may become a whole
+/// unit.
 fn error(alpha: f32, accuracy: Accuracy, fused: bool) -> Error {
     let Error { ulp, relative, absolute, .. } = ERRORS.error(accuracy, fused);
     let alpha = f64::from(alpha.abs());

@@ -1,4 +1,4 @@
-//! The error function, which the exact Gelu is made of.
+//! The error function, for the exact Gelu.
 
 use std::f32::consts::LOG2_E;
 use std::f64::consts::FRAC_2_SQRT_PI;
@@ -18,8 +18,8 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(FRAC_2_SQRT_PI, ends, [-1.0, 1.0]),
 };
 
-/// By a series whose terms have one sign, so that nothing cancels: `exp(-v v)` times the sum of
-/// `2^k v^(2k+1) / (1 3 5 .. (2k+1))`.
+/// A series of terms with one sign, without cancellation: `exp(-v v)` times the sum of `2^k
+/// v^(2k+1) / (1 3 5 .. (2k+1))`.
 fn exact(v: f64) -> f64 {
     // from here on the nearest f64 is 1
     if v.abs() > 6.0 {
@@ -36,7 +36,7 @@ fn exact(v: f64) -> f64 {
     (FRAC_2_SQRT_PI * (-v * v).exp() * sum).clamp(-1.0, 1.0)
 }
 
-/// Up to here the polynomial is taken, from here on the exponential.
+/// Up to this argument the polynomial applies, beyond it the exponential.
 const SEAM: f32 = 0.93;
 
 fn expand() -> Function {

@@ -1,8 +1,8 @@
-//! exp, and what the functions made of it share: its argument reduction.
+//! exp, and its argument reduction for related functions.
 //!
-//! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a power of two, made
-//! from the bits of `n`, times `exp` of a multiple of `r = x - n step`, which a short polynomial
-//! gives.
+//! With `n` the integer nearest to `x / step`, `exp` of a multiple of `x` is a product: a power of
+//! two, made from the bits of `n`, times `exp` of a multiple of `r = x - n step`. A short
+//! polynomial gives the second factor.
 
 use std::f32::consts::{LN_2, LOG2_E};
 
@@ -23,8 +23,7 @@ pub(super) const DEFINITION: Definition = Definition {
 pub(super) const ERRORS: Measured =
     Measured { ulp: [1.04, 1.01], fast: [2.7e-7, 2.65e-7], audio: [8.8e-6, 1.27e-5], absolute: UNDERFLOW };
 
-/// Adding it rounds a small number to an integer, which then stands in the low bits of the sum: 1.5
-/// * 2^23.
+/// 1.5 * 2^23: adding this number rounds a small number to an integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
 /// ln 2 in two parts: the first has 16 bits, so that its product with any n here is exact.
@@ -48,8 +47,8 @@ pub(super) fn nearest(
     (n, scale)
 }
 
-/// As [`nearest`] for `n` of `-250..=250`, with the power `2^n` as the product of two normal
-/// numbers, the first applied first: whatever the other factor, only the second rounds.
+/// Like [`nearest`] for `n` of `-250..=250`. The power `2^n` is the product of two normal numbers.
+/// Multiplied in order, only the second rounds, for any other factor.
 pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) -> (Expr, [Expr; 2]) {
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
@@ -68,7 +67,7 @@ pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) 
 pub(super) fn remainder(body: &mut FunctionBuilder, v: &Expr, n: &Expr, accuracy: Accuracy) -> Expr {
     let r = match accuracy {
         Accuracy::Exact | Accuracy::Fast => mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v)),
-        // off by at most 2^-18: where the product is rounded by itself
+        // error at most 2^-18, if the product is rounded separately
         Accuracy::Audio => mul_add(n, &constant(-LN_2), v),
     };
     body.float("r", r)

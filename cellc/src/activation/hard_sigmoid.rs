@@ -10,12 +10,12 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     let sum = alpha * v + beta;
-    // not `clamp` by way of `min` and `max`, which lose NaN
+    // `clamp` keeps NaN, unlike `min` and `max`
     sum.clamp(0.0, 1.0)
 }
 
-/// One rounding; without fused multiply-add that of the product as well, which is at most
-/// `1 + |beta|` where the value is neither 0 nor 1.
+/// One rounding. Without fused multiply-add, also the rounding of the product, at most `1 + |beta|`
+/// unless the value is 0 or 1.
 fn error(beta: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),

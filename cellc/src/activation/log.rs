@@ -1,4 +1,4 @@
-//! log, and what it shares with softplus: the logarithm near 1.
+//! log, and the logarithm near 1 that softplus shares.
 
 use super::{
     Definition, FunctionBuilder, Image, Measured, UNDERFLOW, add, and, constant, exp, from_bits, minus_bits, mul,
@@ -11,7 +11,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.ln(),
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
-    // steep towards 0, and without a value below
+    // infinite slope at 0, undefined below
     image: |_, _, ends| Image::between(f64::INFINITY, [f64::NEG_INFINITY, ends[1]], [f64::NEG_INFINITY, f64::INFINITY]),
 };
 
@@ -40,13 +40,13 @@ pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -
     body.float("q", polynomial(f, coefficients))
 }
 
-/// The bits of sqrt(1/2), where the significand's range starts.
+/// The bits of sqrt(1/2), the smallest significand.
 const START: u32 = 0x3f35_04f3;
 
-/// What is added to exponents so that none is below 0.
+/// The offset of exponents, to avoid negative numbers.
 const BIAS: u32 = 128;
 
-/// 2^23, in whose low bits an integer stands as it is.
+/// 2^23: the low bits of a sum with 2^23 are an integer.
 const INTEGER: f32 = 8_388_608.0;
 
 fn expand(accuracy: Accuracy) -> Function {

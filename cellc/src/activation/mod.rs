@@ -1,14 +1,13 @@
-//! Activation functions: for each its exact value in float64, its expansion to plain arithmetic,
-//! how far the expansion is from the exact value, and what the function does to a range of
-//! arguments.
+//! Activation functions. Each has its exact value in float64, an expansion to plain arithmetic, an
+//! error bound of the expansion, and its effect on a range of arguments.
 //!
-//! The expansions are branch-free and use only operations that Rust and C round alike, so that
-//! every language, lane count and instruction set of one arithmetic profile gives the same bits.
-//! There is one text for both profiles: in the split profile [`crate::pass::split`] makes every
-//! multiply-add two operations, and the errors are stated for both.
+//! Expansions are branch-free and use only operations with equal rounding in Rust and C. Every
+//! language, number of lanes and instruction set of one arithmetic profile therefore gives equal
+//! bits. Both profiles share one expansion: in the split profile [`crate::pass::split`] turns every
+//! multiply-add into two operations. Error bounds are stated for both profiles.
 //!
-//! The less exact levels have shorter polynomials and fewer operations that wait for each other; a
-//! function that is exact and cheap has one expansion.
+//! Less accurate levels have shorter polynomials and fewer dependent operations. Exact and cheap
+//! functions have a single expansion.
 
 mod affine;
 mod atan;
@@ -40,19 +39,19 @@ use crate::kernel::{Expr, Function, LaneOp, Local, Scalar, Stmt, Type, Var};
 use crate::model::Activation;
 use crate::request::Accuracy;
 
-/// What is known of a function of one argument with up to two parameters, alpha and beta.
+/// The definition of a function with one argument and up to two parameters, alpha and beta.
 struct Definition {
-    /// The value, in float64.
+    /// The value in float64.
     exact: fn([f32; 2], f64) -> f64,
-    /// Straight-line arithmetic of that accuracy.
+    /// The expansion: straight-line arithmetic for an accuracy.
     expand: fn([f32; 2], Accuracy) -> Function,
-    /// How far that is from the value, with fused multiply-add or without.
+    /// The error bound of the expansion, with fused multiply-add (`true`) or without.
     error: fn([f32; 2], Accuracy, bool) -> Error,
-    /// What it makes of the arguments up to a magnitude, whose values at both ends are given.
+    /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
 }
 
-/// The function's file, and its parameters.
+/// The definition of an activation, and its parameters.
 fn definition(activation: Activation) -> (Definition, [f32; 2]) {
     let definition = match activation {
         Activation::Relu => relu::DEFINITION,
@@ -82,13 +81,13 @@ fn definition(activation: Activation) -> (Definition, [f32; 2]) {
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))
 }
 
-/// The activation's value, in float64.
+/// The activation's value in float64.
 pub(crate) fn exact(activation: Activation, v: f64) -> f64 {
     let (definition, parameters) = definition(activation);
     (definition.exact)(parameters, v)
 }
 
-/// The activation as straight-line arithmetic of that accuracy.
+/// The activation as straight-line arithmetic for an accuracy.
 pub(crate) fn expand(activation: Activation, accuracy: Accuracy) -> Function {
     let (definition, parameters) = definition(activation);
     let mut function = (definition.expand)(parameters, accuracy);
@@ -96,7 +95,7 @@ pub(crate) fn expand(activation: Activation, accuracy: Accuracy) -> Function {
     function
 }
 
-/// The error of the expansion in words; none where it is exact.
+/// The error bound of the expansion in words. `None` if exact.
 pub(crate) fn stated(activation: Activation, accuracy: Accuracy) -> Option<String> {
     let [fused, split] = [true, false].map(|fused| error(activation, accuracy, fused));
     let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
@@ -105,17 +104,17 @@ pub(crate) fn stated(activation: Activation, accuracy: Accuracy) -> Option<Strin
     (fused != Error::default()).then(|| format!("{fused} {from}{without}"))
 }
 
-/// How far the expansion of an activation is from its exact value, whatever the finite argument, as
-/// far as nothing overflows: the sum of the parts.
+/// The error bound of an expansion for all finite arguments without overflow: the sum of four
+/// terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Error {
-    /// In units of the spacing of f32 at the exact value.
+    /// In units of the spacing of f32 at the exact value (ulp).
     pub ulp: f64,
-    /// As a part of the exact value.
+    /// Relative to the exact value.
     pub relative: f64,
-    /// As a part of the argument's magnitude: what is lost before terms cancel.
+    /// Relative to the argument, from terms that cancel.
     pub of_argument: f64,
-    /// Whatever the argument.
+    /// Absolute, for all arguments.
     pub absolute: f64,
 }
 
@@ -126,14 +125,14 @@ impl Error {
 
     /// The largest error for arguments and exact values of at most these magnitudes.
     pub(crate) fn within(&self, argument: f64, value: f64) -> f64 {
-        // nothing times infinity is nothing here
+        // 0 times infinity is 0 here
         let part = |factor: f64, of: f64| if factor == 0.0 { 0.0 } else { factor * of };
         let of_value = part(self.ulp, spacing(value)) + part(self.relative, value);
         of_value + part(self.of_argument, argument) + self.absolute
     }
 }
 
-/// `2.45 ulp + 5.96e-8 |x|`, y being the exact value; nothing where there is no error.
+/// `2.45 ulp + 5.96e-8 |x|`, with y as the exact value. Empty without error.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -153,22 +152,21 @@ impl fmt::Display for Error {
     }
 }
 
-/// Four digits that are not below the number.
+/// The number with four digits, rounded up.
 fn digits(v: f64) -> String {
     let text = format!("{v:.3e}");
     if text.parse::<f64>().is_ok_and(|near| near < v) { format!("{:.3e}", v * 1.0005) } else { text }
 }
 
-/// The errors of a function whose arithmetic approximates, each with fused multiply-add and
-/// without.
+/// Measured errors of a function, each with fused multiply-add and without.
 struct Measured {
-    /// Of the exact expansion, in ulp: over every f32 unless it is said otherwise.
+    /// Errors of the exact expansion in ulp, over every f32 unless noted otherwise.
     ulp: [f64; 2],
-    /// Of the others, relative: over every f32 of magnitude 2^-4 to 2^7, and one in 61 of the
-    /// others.
+    /// Relative errors of the fast and audio expansions, over every f32 from 2^-4 to 2^7 in
+    /// magnitude and one in 61 elsewhere.
     fast: [f64; 2],
     audio: [f64; 2],
-    /// What is added to the relative errors.
+    /// The absolute term next to relative errors.
     absolute: f64,
 }
 
@@ -184,58 +182,56 @@ impl Measured {
     }
 }
 
-/// The error of the expansion.
+/// The error bound of the expansion.
 ///
-/// Where the arithmetic approximates it is measured; a run by hand of the test of this module
-/// repeats that over every f32.
+/// Errors of approximations are measured. A manual run of this module's tests repeats the
+/// measurement over every f32.
 pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> Error {
     let (definition, parameters) = definition(activation);
     (definition.error)(parameters, accuracy, fused)
 }
 
-/// The largest error of the expansion for arguments of at most this magnitude, of which `image`
-/// says what values they have.
+/// The largest error of the expansion for arguments of at most `magnitude` with values in `image`.
 pub(crate) fn own_error(activation: Activation, accuracy: Accuracy, fused: bool, magnitude: f64, image: &Image) -> f64 {
     let Image { low, high, least, most, .. } = *image;
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
-    // a limit is approached, or met without error: the spacing is that below it
+    // values approach a limit or reach the limit without error: the spacing below the limit counts
     let value = if value < limit { value } else { limit * (1.0 - U) };
     error(activation, accuracy, fused).within(magnitude, value)
 }
 
-/// What an exact activation makes of a range of arguments.
+/// The effect of an exact activation on a range of arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Image {
     /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
     pub slope: f64,
-    /// The height of the step, where there is one.
+    /// The height of the step. 0: continuous.
     pub jump: f64,
-    /// The least value.
+    /// The smallest value.
     pub low: f64,
     /// The largest value.
     pub high: f64,
-    /// What no value is below, the computed one neither, whatever the argument.
+    /// A lower limit of exact and computed values for all arguments.
     pub least: f64,
-    /// What no value is above, the computed one neither, whatever the argument.
+    /// An upper limit of exact and computed values for all arguments.
     pub most: f64,
 }
 
 impl Image {
-    /// Of a function whose largest and least values are those at the ends.
+    /// The image of a function with its extreme values at the ends.
     fn between(slope: f64, ends: [f64; 2], [least, most]: [f64; 2]) -> Self {
         Self { slope, jump: 0.0, low: ends[0].min(ends[1]), high: ends[0].max(ends[1]), least, most }
     }
 }
 
-/// What the exact activation makes of arguments of at most this magnitude, which is not below 0.
+/// The image of the arguments up to `magnitude`, which is at least 0.
 pub(crate) fn image(activation: Activation, magnitude: f64) -> Image {
     let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
     let (definition, parameters) = definition(activation);
     (definition.image)(parameters, magnitude, ends)
 }
 
-/// What the exact activation makes of the arguments `low..=high`: tighter than [`image`] where the
-/// range is not symmetric.
+/// The image of the arguments `low..=high`. Tighter than [`image`] for asymmetric ranges.
 pub(crate) fn image_between(activation: Activation, low: f64, high: f64) -> Image {
     use Activation as A;
     let all = image(activation, low.abs().max(high.abs()));
@@ -284,13 +280,13 @@ fn spacing(v: f64) -> f64 {
 const F32: Type = Type { scalar: Scalar::F32, lanes: 1 };
 const U32: Type = Type { scalar: Scalar::U32, lanes: 1 };
 
-/// A function of one argument that is being written.
+/// A function of one argument under construction.
 struct FunctionBuilder {
     function: Function,
 }
 
 impl FunctionBuilder {
-    /// Begins a function; gives back its argument.
+    /// Begins a function; returns its argument.
     fn new(name: &str, doc: &str) -> (Self, Expr) {
         let function = Function {
             name: name.to_owned(),
@@ -303,17 +299,17 @@ impl FunctionBuilder {
         (Self { function }, Expr::Var(Var(0)))
     }
 
-    /// A line for the reader of generated code.
+    /// Adds a comment to the generated code.
     fn comment(&mut self, text: &str) {
         self.function.body.push(Stmt::Comment(text.to_owned()));
     }
 
-    /// Names a f32 value.
+    /// Declares an f32 variable.
     fn float(&mut self, name: &str, value: Expr) -> Expr {
         self.define(name, F32, value)
     }
 
-    /// Names a u32 value.
+    /// Declares a u32 variable.
     fn bits(&mut self, name: &str, value: Expr) -> Expr {
         self.define(name, U32, value)
     }
@@ -360,17 +356,17 @@ fn magnitude(v: &Expr) -> Expr {
     from_bits(&and(&to_bits(v), 0x7fff_ffff))
 }
 
-/// `bound` where it is the smaller one, else `v`, which may be NaN.
+/// The minimum of `bound` and `v`. A NaN in `v` stays NaN.
 fn at_most(bound: f32, v: &Expr) -> Expr {
     Expr::Op(LaneOp::Min, vec![constant(bound), v.clone()])
 }
 
-/// `bound` where it is the larger one, else `v`, which may be NaN.
+/// The maximum of `bound` and `v`. A NaN in `v` stays NaN.
 fn at_least(bound: f32, v: &Expr) -> Expr {
     Expr::Op(LaneOp::Max, vec![constant(bound), v.clone()])
 }
 
-/// `below` where `a` is less than `bound`, else `other`.
+/// `below` if `a` is less than `bound`, else `other`.
 fn select_less(a: &Expr, bound: f32, below: &Expr, other: &Expr) -> Expr {
     Expr::Op(LaneOp::SelectLess, vec![a.clone(), constant(bound), below.clone(), other.clone()])
 }

@@ -9,7 +9,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(v: f64) -> f64 {
-    // not `max`, which loses NaN
+    // `max` would drop NaN
     if v < 0.0 { 0.0 } else { v }
 }
 

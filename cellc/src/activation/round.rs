@@ -8,17 +8,17 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image { jump: 1.0, ..Image::between(1.0, ends, [f64::NEG_INFINITY, f64::INFINITY]) },
 };
 
-/// From here on every f32 is a whole number.
+/// 2^23: from here on, every f32 is a whole number.
 const WHOLE: f32 = 8_388_608.0;
 
-/// The nearest whole number; the even one of two. Of what is not 0 but becomes 0 the sign is lost.
+/// The nearest whole number, half to even. Nonzero numbers with result 0 lose their sign.
 pub(super) fn nearest(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     body.comment("the sum has no room for a fraction, and is rounded");
     let above = body.float("above", sub(&add(x, &constant(WHOLE)), &constant(WHOLE)));
     let below = body.float("below", add(&sub(x, &constant(WHOLE)), &constant(WHOLE)));
     let near = body.float("near", select_less(x, 0.0, &below, &above));
     let size = body.float("size", magnitude(x));
-    // NaN stays one
+    // NaN stays NaN
     body.float("whole", select_less(&size, WHOLE, &near, x))
 }
 

@@ -16,14 +16,14 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     alpha * (beta * v).tanh()
 }
 
-/// The relative error of [`parts`] together, in units of 2^-24, with fused multiply-add and
-/// without; measured over every f32 of magnitude 2^-4 to 4, where it is largest, and one in 31 of
-/// the others.
+/// The relative error of `high + low` from [`parts`] in units of 2^-24, with fused multiply-add and
+/// without. Measured over every f32 from 2^-4 to 4 in magnitude, the range of the largest errors,
+/// and over one in 31 elsewhere.
 pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 
-/// Exact: that of the parts, which is too small to lead to a next binade, and the last rounding;
-/// what else is rounded is 2^-11 of the value or less. The others: that of tanh, of its argument,
-/// and the last rounding.
+/// Exact: the error of [`parts`], too small to reach the next binade, and the last rounding. All
+/// other roundings are at most 2^-11 of the value. Other levels: the errors of tanh, of its
+/// argument, and of the last rounding.
 fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> Error {
     let alpha = alpha.abs();
     match accuracy {
@@ -74,13 +74,14 @@ fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
     body.finish(from_bits(&xor(&to_bits(&value), &sign)))
 }
 
-/// Where tanh is 1.
+/// From this argument on, tanh is 1.
 const END: f32 = 10.0;
 
-/// Up to it a polynomial is the more exact one.
+/// Up to this argument, the polynomial is more accurate.
 const NEAR: f32 = 1.0;
 
-/// tanh of a `v` that is not below 0: as one number, and as two of which the first has 12 bits.
+/// tanh of `v`, at least 0: as one number, and as a sum of two numbers. The first of the two has 12
+/// bits.
 pub(super) fn parts(body: &mut FunctionBuilder, v: &Expr) -> [Expr; 3] {
     let a = tanh::saturated(body, v);
     let d = tanh::half_of_exp_and_1(body, &a);
@@ -110,7 +111,7 @@ fn high_half(v: &Expr) -> Expr {
 
 const HIGH: u32 = 0xffff_f000;
 
-/// A number that is not below 0 as two of at most 12 bits each.
+/// A number, at least 0, as the sum of two numbers with at most 12 bits each.
 fn halves(v: f32) -> [f32; 2] {
     let high = f32::from_bits(v.to_bits() & HIGH);
     [high, v - high]

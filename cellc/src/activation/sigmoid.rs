@@ -15,18 +15,18 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(v: f64) -> f64 {
-    // for v < 0 the other form would lose its small values where exp overflows
+    // for v < 0 the other form loses small values when exp overflows
     if v < 0.0 { v.exp() / (1.0 + v.exp()) } else { 1.0 / (1.0 + (-v).exp()) }
 }
 
 pub(super) const ERRORS: Measured =
     Measured { ulp: [2.45, 2.45], fast: [6.8e-7, 2.58e-6], audio: [2.55e-5, 2.74e-5], absolute: BELOW };
 
-/// Below x = -64 the quick ones' `n ln(2)` loses more than above where it is rounded by itself, and
-/// exp(-64) is 1.6e-28.
+/// The absolute error below x = -64: a separately rounded `n ln(2)` loses more than the relative
+/// error of the quick expansions, but exp(-64) is only 1.6e-28.
 const BELOW: f64 = 4e-34;
 
-/// 1 + exp(-x) is computed times 2^-64, as exp(104) is not a f32.
+/// The power of two that scales 1 + exp(-x), since exp(104) exceeds f32.
 const SCALE: i32 = -64;
 
 /// 2^SCALE
@@ -57,7 +57,7 @@ fn expand_exact() -> Function {
     body.finish(div(&constant(ONE), &d))
 }
 
-/// `1 / (1 + exp(-x))` with exp(-r) as a quotient of its own, which costs no second division.
+/// `1 / (1 + exp(-x))` with exp(-r) as a separate quotient, without a second division.
 fn expand_quick(accuracy: Accuracy) -> Function {
     let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)).");
     body.comment("beyond these, the value is 1 and 0, as s = 2^128 is infinite");

@@ -1,9 +1,9 @@
-//! Sine and cosine, which share the reduction of the argument to an eighth of a turn.
+//! Sine and cosine, with one reduction of the argument to an eighth of a turn.
 //!
-//! A quarter of a turn is subtracted in four parts, the first three so short that their products
-//! with a number of quarters up to 2^13 are exact. Beyond 2^22 quarters, about 6.6e6, the values
-//! say nothing; they stay within -1 and 1. The stated error, a part of the argument, covers that:
-//! neighbouring arguments are as far apart.
+//! A quarter of a turn is subtracted in four parts. Products of the first three parts with up to
+//! 2^13 quarters are exact. Beyond 2^22 quarters, about 6.6e6, the values are meaningless but stay
+//! within -1 and 1. The stated error, relative to the argument, allows for meaningless values:
+//! neighbouring arguments are equally far apart.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -34,14 +34,13 @@ pub(super) const COS: Definition = Definition {
     },
 };
 
-/// It covers the largest error there is, 2, from the first argument on that is too large.
+/// Reaches 2, the largest possible error, at the first argument beyond the range.
 const OF_ARGUMENT: Error = Error { ulp: 0.0, relative: 0.0, of_argument: 3.05e-7, absolute: 0.0 };
 
 /// A quarter of a turn: 8, 11, 11 and 24 bits.
 const QUARTER: [f32; 4] = [1.570_312_5, 0.000_483_751_3, 7.549_533_6e-8, 2.563_344e-12];
 
-/// Adding it rounds a number to an integer, which then stands in the low bits of the sum: 1.5 *
-/// 2^23.
+/// 1.5 * 2^23: adding this number rounds to an integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
 fn expand(cosine: bool) -> Function {

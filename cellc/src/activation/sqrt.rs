@@ -1,9 +1,9 @@
-//! The square root, correctly rounded by plain arithmetic: no target needs an instruction or a
-//! library for it.
+//! The square root, correctly rounded with plain arithmetic: no target needs a special instruction
+//! or a library.
 //!
-//! The argument is scaled by a power of four to `m` from 1 to 4. Newton's steps give `y` within one
-//! unit in the last place of the root of `m`. What is left, `m - y^2`, is then computed exactly,
-//! with `y` in two parts of 12 bits, and decides between `y` and its neighbours.
+//! A power of four scales the argument to `m` from 1 to 4. Newton's method gives `y` within one
+//! unit in the last place of the root of `m`. The exact residual `m - y^2`, with `y` in two parts
+//! of 12 bits, then decides between `y` and its neighbours.
 
 use super::{
     Definition, Error, FunctionBuilder, Image, add, and, constant, div, from_bits, minus_bits, mul, plus_bits,
@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.sqrt(),
     expand: |_, _| expand(),
     error: |_, _, _| Error::ulp(0.5),
-    // steep at 0, and without a value below; see bound::value
+    // infinite slope at 0, undefined below; see bound::value
     image: |_, _, ends| Image {
         slope: f64::INFINITY,
         jump: 0.0,
@@ -35,7 +35,7 @@ fn expand() -> Function {
     let tiny = f32::MIN_POSITIVE;
     let w = body.float("w", mul(&x, &select_less(&x, tiny, &constant(16_777_216.0), &constant(1.0))));
     let rest = body.float("rest", select_less(&x, tiny, &constant(1.0 / 4096.0), &constant(1.0)));
-    // 128 and the largest even number that is not above the exponent of w
+    // 128 plus the exponent of w, rounded down to an even number
     let even = body.bits("even", and(&plus_bits(&to_bits(&w), 0x0080_0000), 0x7f00_0000));
     let m = body.float("m", from_bits(&plus_bits(&minus_bits(&to_bits(&w), &even), 0x4000_0000)));
     body.comment("y is the root of m, or next to it");

@@ -1,4 +1,4 @@
-//! The square, whose range a product of two tensors does not show.
+//! The square. A product of two tensors has a wider range.
 
 use super::{Definition, Error, FunctionBuilder, Image, UNDERFLOW, mul};
 

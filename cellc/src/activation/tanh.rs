@@ -17,11 +17,11 @@ pub(super) const DEFINITION: Definition = Definition {
 pub(super) const ERRORS: Measured =
     Measured { ulp: [1.35, 1.36], fast: [1.3e-6, 1.3e-6], audio: [1.75e-5, 1.75e-5], absolute: 2.0 * UNDERFLOW };
 
-/// ln(2)/2, which as a f32 ends in three zeros: its product with n is exact up to n = 8, and tanh
+/// ln(2)/2 as f32, with three zeros at the end: its product with n is exact up to n = 8, and tanh
 /// is flat beyond.
 const HALF_LN2: f32 = 0.346_573_6;
 
-/// Where tanh is 1/2: arguments below it take the polynomial, the others the exponential.
+/// The argument with tanh 1/2: below, the polynomial applies, and above, the exponential.
 const HALF: f32 = 0.549_306_15;
 
 fn expand(accuracy: Accuracy) -> Function {
@@ -57,7 +57,7 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     from_bits(&or(&to_bits(&y), &sign))
 }
 
-/// What is left of an argument whose tanh is 1.
+/// The argument, limited to 10: beyond, tanh is 1.
 pub(super) fn saturated(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.comment("beyond 10 the value is 1");
     body.float("a", at_most(10.0, a))

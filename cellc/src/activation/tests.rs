@@ -1,7 +1,7 @@
-//! The error of every activation, at every level of accuracy and in both arithmetic profiles.
+//! Errors of all activations, at every accuracy and in both arithmetic profiles.
 //!
-//! A dense sample by default. Over every finite f32, which takes long, all that are measured or the
-//! one that is named:
+//! A dense sample by default. The following command takes long and covers every finite f32, for all
+//! measured activations or a named one:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
 use super::{FunctionBuilder, error, exact, expand, image, image_between, own_error, scaled_tanh, spacing};
@@ -10,10 +10,10 @@ use crate::model::Activation;
 use crate::pass;
 use crate::request::Accuracy;
 
-/// How many points are evaluated together.
+/// The number of points evaluated at once.
 const CHUNK: usize = 4096;
 
-/// The ones without parameters and elu as it is by default: their errors are measured.
+/// Activations with measured errors: without parameters, and elu with its default.
 const MEASURED: [Activation; 17] = [
     Activation::Relu,
     Activation::Sigmoid,
@@ -34,10 +34,10 @@ const MEASURED: [Activation; 17] = [
     Activation::Atan,
 ];
 
-/// What of the others has parts that are measured.
+/// The name of the derived activation with measured [`scaled_tanh::PARTS`].
 const PARTS_OF: &str = "scaledtanh";
 
-/// Others, with parameters of every sign and size: their errors follow from what is measured.
+/// Activations with errors derived from measured errors, with parameters of every sign and size.
 const DERIVED: [Activation; 22] = [
     Activation::Affine { alpha: 1.0, beta: 0.0 },
     Activation::Affine { alpha: -1.7, beta: 0.3 },
@@ -63,8 +63,8 @@ const DERIVED: [Activation; 22] = [
     Activation::Elu { alpha: -1e-30 },
 ];
 
-/// Whether `CELLC_EVERY_F32` asks for every f32 of a function: of all by 1, of one by its name.
-/// `None` where it asks for nothing.
+/// The request of `CELLC_EVERY_F32` for every f32 of a function: 1 for all functions, or a name.
+/// `None` if unset.
 fn every_f32_of(name: &str) -> Option<bool> {
     let wanted = std::env::var("CELLC_EVERY_F32").ok()?;
     let names = MEASURED.map(Activation::name).into_iter().chain([PARTS_OF]);
@@ -91,13 +91,13 @@ fn all() -> impl Iterator<Item = Activation> {
     MEASURED.into_iter().chain(DERIVED)
 }
 
-/// The levels at which an activation's arithmetic differs.
+/// The accuracies with distinct arithmetic for an activation.
 fn levels(activation: Activation) -> impl Iterator<Item = Accuracy> {
     let same = expand(activation, Accuracy::Fast) == expand(activation, Accuracy::Exact);
     Accuracy::ALL.into_iter().filter(move |a| !same || *a == Accuracy::Exact)
 }
 
-/// All, at all levels, in both profiles.
+/// All activations at all levels, in both profiles.
 fn profiles() -> impl Iterator<Item = (Activation, Accuracy, bool)> {
     all().flat_map(|a| levels(a).flat_map(move |accuracy| [(a, accuracy, true), (a, accuracy, false)]))
 }
@@ -107,8 +107,8 @@ fn named((activation, accuracy, fused): (Activation, Accuracy, bool)) -> String 
     format!("{activation}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
 }
 
-/// The largest error over the points beyond what is stated in other terms, and where: in ulp, or as
-/// a part of the value where that is what is stated.
+/// The largest error over the points, without the stated terms of other units, and its point. In
+/// ulp, or relative if the stated error is relative.
 fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
     let (activation, accuracy, fused) = profile;
     const LARGEST: f64 = f32::MAX as f64;
@@ -127,7 +127,7 @@ fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
             let y = f64::from(y);
             assert!(image.least <= y && y <= image.most, "{activation}({x:e}) = {y:e}");
             if exact.abs() > LARGEST || y.is_infinite() {
-                // here it matters only that both overflow
+                // only overflow matters here
                 let nearly = LARGEST * (1.0 - 1e-6 - stated.relative);
                 assert!(
                     exact.abs() >= nearly && y.abs() >= nearly && exact.signum() == y.signum(),
@@ -147,12 +147,12 @@ fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
     worst
 }
 
-/// A sequence without much structure, the same in every run.
+/// A pseudorandom sequence, equal in every run.
 fn scatter(i: u64) -> u32 {
     (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// A million finite f32: every exponent, the neighbourhood of every seam of the expansions, the
+/// A million finite f32: all exponents, neighbourhoods of all seams of the expansions, and the
 /// ends.
 fn sample() -> Vec<f32> {
     let mut points = Vec::new();
@@ -221,7 +221,7 @@ fn within_the_stated_error() {
         if error > stated {
             wrong.push(format!("{}: {error:e} {unit} at {at:e}", named(profile)));
         }
-        // what is derived holds for every parameter, and is not reached by each
+        // a derived bound holds for all parameters; single parameters may stay below
         if measured {
             let least = if everything.is_some() { stated - room } else { stated * 0.8 };
             if error < least {
@@ -232,7 +232,7 @@ fn within_the_stated_error() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What the levels promise, whatever the parameters.
+/// The promises of the levels, for all parameters.
 #[test]
 fn levels_keep_their_promise() {
     for profile in profiles() {
@@ -240,13 +240,13 @@ fn levels_keep_their_promise() {
         let stated = super::error(activation, accuracy, fused);
         let most = [0.0, 2f64.powi(-18), 2f64.powi(-15)][accuracy as usize];
         assert!(stated.relative <= most && stated.ulp <= 2.5, "{}: {stated}", named(profile));
-        // but for the parameters' own size, nothing that could be seen in a value
+        // apart from the size of the parameters, invisible in a value
         let quick = stated.relative > 0.0 && !matches!(activation, Activation::ScaledTanh { .. });
         assert!(!quick || stated.absolute < 1e-33, "{}: {stated}", named(profile));
     }
 }
 
-/// What [`error`] derives the errors of scaled tanh and elu from.
+/// The measured errors from which [`error`] derives the errors of scaled tanh and elu.
 #[test]
 fn within_the_stated_relative_error() {
     let sample = sample();
@@ -380,7 +380,7 @@ fn special_values() {
     }
 }
 
-/// The threshold itself is let through.
+/// The threshold itself passes.
 #[test]
 fn thresholds_are_met() {
     for alpha in [1.0, -0.5, 0.1_f32] {
@@ -390,7 +390,7 @@ fn thresholds_are_met() {
     }
 }
 
-/// The exact functions against other ways to write them.
+/// The exact functions against other formulas.
 #[test]
 fn exact_values() {
     for v in [-3.0, -0.7, -1e-9, 0.3, 2.5_f64] {
@@ -426,7 +426,7 @@ fn exact_values() {
     }
 }
 
-/// Ranges, slopes and steps hold for the exact function, the own error for the expansion.
+/// Ranges, slopes and steps hold for the exact function, the error bound for the expansion.
 #[test]
 fn images_hold() {
     for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
@@ -458,7 +458,7 @@ fn images_hold() {
     assert_eq!(image(Activation::Log, 5.0).high, 5.0_f64.ln());
 }
 
-/// A range that is not symmetric has the slope, the values and the error of its own arguments.
+/// An asymmetric range has the slope, values and error of its own arguments.
 #[test]
 fn images_between_hold() {
     let ends = [-40.0_f32, -5.0, -1.0, -0.2, 0.0, 0.3, 1.0, 2.5, 30.0];
@@ -483,13 +483,14 @@ fn images_between_hold() {
             }
         }
     }
-    // far from 0 these hardly pass on an error
+    // far from 0, the slopes of these functions are small
     for (activation, slope) in [(Activation::Tanh, 2e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)] {
         assert!(image_between(activation, -7.0, -4.0).slope <= slope, "{activation}");
     }
 }
 
-/// An expansion is one function of one argument with the activation's own name, words apart.
+/// An expansion is one function of one argument with the activation's name, words separated by
+/// underscores.
 #[test]
 fn names_are_readable() {
     for activation in all() {
@@ -500,7 +501,7 @@ fn names_are_readable() {
     }
 }
 
-/// The least f32 that they give is not lost to the clamp or to scaling.
+/// Clamps and scaling keep the smallest f32 results.
 #[test]
 fn tails_go_down_to_the_smallest_number() {
     for activation in [Activation::Sigmoid, Activation::Softplus, Activation::Exp] {
@@ -555,8 +556,8 @@ fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
     positive.iter().cloned().chain(negative).collect()
 }
 
-/// Exact sigmoid and tanh never step down from one f32 to the next; the others by no more than a
-/// few units of the last place. All stay between their limits.
+/// Exact sigmoid and tanh never decrease from one f32 to the next; less accurate levels decrease by
+/// at most a few ulp. All stay between their limits.
 #[test]
 fn sigmoid_and_tanh_rise() {
     for (activation, limits, steps_down) in [

@@ -1,22 +1,22 @@
-//! The loops of a floor, what no kernel can go below: for each instruction set that this machine
-//! has.
+//! The loops of a floor, the lower bound of a kernel's time: for each instruction set of this
+//! machine.
 
-/// A line of cache, and the widest vector.
+/// A cache line, as large as the widest vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Line<T>(pub(crate) [T; 16]);
 
-/// The loops of one instruction set. What they write depends on all that they did, or it could be
-/// left out.
+/// The loops of one instruction set. The written result depends on all loads or operations, so
+/// compilers cannot drop any.
 pub(crate) struct Loops {
-    /// Loads every element once; writes the bits that any of them has.
+    /// Loads every element once. Writes the bitwise or of all elements.
     pub(crate) stream: fn(&[f32], &mut Line<u32>),
-    /// Multiplies and adds, a whole vector at a time; writes the sum of the chains' bits.
+    /// Multiplies and adds whole vectors. Writes the sum of the bits of all chains.
     pub(crate) arithmetic: fn(usize, &mut Line<u32>),
 }
 
-/// Chains of multiply-adds, all in registers: enough to hide the latency of a multiplication and an
-/// addition, of which most cores begin two of each a cycle.
+/// Independent chains of multiply-adds in registers. Enough to hide the latency of a multiplication
+/// and an addition on cores with two of each per cycle.
 pub(crate) const CHAINS: usize = 14;
 
 /// The compiler chooses the vectors of a plain loop.

@@ -221,7 +221,7 @@ pub struct Isa {
     /// Detection of flushed subnormal numbers, if the unit flushes them. The file then contains a
     /// body of one lane that repeats such steps.
     pub c_flushes: Option<CFlushes>,
-    /// Instruction counts, if they differ from those of the target.
+    /// Instruction counts different from the target's. `None`: the target's counts.
     pub instructions: Option<Instructions>,
 }
 
@@ -287,7 +287,7 @@ pub struct RustVector {
 }
 
 impl RustVector {
-    /// Under which `core::arch` has the module of a processor.
+    /// The condition for a processor's module in `core::arch`.
     pub fn condition_of(processor: &str) -> String {
         format!("target_arch = {processor:?}")
     }
@@ -362,13 +362,14 @@ pub struct CLoads {
     pub element: Element,
     /// Vectors per load. `None`: any number.
     pub count: Option<usize>,
-    /// The body of a function from `from` to `*to0`, `*to1`, ..; a line with EACH stands for one
-    /// for each of them, # being its number, lines with PAIR for each two, # and $ being theirs,
-    /// one with ODD for what is left of them, and PLAIN for assignments by operators. COUNT is how
-    /// many there are, LAST the last one's number, HALF that of the last half where each has two,
-    /// LIST what EACH is without a line of its own.
+    /// The template of a function that loads from `from` to `*to0`, `*to1`, ... A line with EACH is
+    /// repeated for every vector, with # as its number. A line with PAIR is repeated for every two
+    /// vectors, with # and $ as their numbers; a line with ODD is for a single vector left over. A
+    /// line with PLAIN stands for assignments by operators. COUNT is the number of vectors, LAST
+    /// the number of the last vector, and HALF the number of the last half if vectors have two
+    /// halves. LIST stands for the elements of EACH within a line.
     pub text: &'static str,
-    /// What stands for LIST, and between its elements.
+    /// The element of LIST, and the separator.
     pub list: &'static str,
 }
 
@@ -455,8 +456,8 @@ pub struct CVector {
     /// [`DotPairs`](crate::kernel::LaneOp::DotPairs). Empty: plain C. For sums with members, one
     /// value per member.
     pub dot_pairs: &'static str,
-    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or, where bytes of elements have no sign,
-    /// [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in the same way.
+    /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or with unsigned bytes of elements
+    /// [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in the form of `dot_pairs`.
     pub dot_quads: &'static str,
     /// Members of the struct of integer sums, each a machine vector. Empty: sums are lanes.
     pub sums: &'static str,
@@ -836,7 +837,7 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
 }
 
 impl Arch {
-    /// Whether gcc copies many floats slowly on a processor for which its files are compiled.
+    /// True if gcc copies long float arrays slowly on a processor of this target.
     pub(crate) fn has_slow_copies(&self) -> bool {
         self.c_tuning.contains(&x86::C_TUNING)
     }
@@ -849,7 +850,7 @@ impl Arch {
         self.c_tuning.iter().map(chosen).collect()
     }
 
-    /// The target for networks that fill no vector.
+    /// The target's form for networks with less than a vector of units.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS.iter().find(|form| form.name == self.name).unwrap_or(self)
     }

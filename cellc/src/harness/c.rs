@@ -54,7 +54,7 @@ void nothing(void *argument);
 void nothing(void *argument) { (void)argument; }
 "#;
 
-/// The program that calls the subjects.
+/// The program around the subjects.
 pub(super) fn program(subjects: &[Subject<'_>]) -> String {
     let includes: String = subjects.iter().map(|subject| format!("#include \"{}.h\"\n", subject.name)).collect();
     let serve_all: String = subjects.iter().map(serve).collect();
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {{
     )
 }
 
-/// The function that answers the calls of one subject.
+/// The function for the calls of one subject.
 fn serve(subject: &Subject<'_>) -> String {
     let Subject { name: m, interface, isas, .. } = subject;
     let Interface { function: f, inputs, weights, outputs, variables, .. } = interface;
@@ -114,7 +114,7 @@ fn serve(subject: &Subject<'_>) -> String {
                 );
                 last = format!("    {f}_pair_stop(&pair);\n");
                 pooled = "            check(cell.pool == NULL, __LINE__);\n            cell.pool = &pool;\n".to_owned();
-                // as in Rust
+                // wakes a sleeping helper thread before the timed calls
                 awake = "            for (uint64_t start = nanoseconds(); nanoseconds() - start < 500000;) {
                 pool.join(pool.context, nothing, NULL, nothing, NULL);
             }\n";
@@ -204,7 +204,7 @@ static int serve_{m}(const char *name) {{
     )
 }
 
-/// The statements that say on which instruction set a file runs that has one.
+/// The statements that report the instruction set of a file with a single one.
 fn alone_in_its_file(isa: &str) -> String {
     format!(
         "    if (name != NULL && strcmp(name, \"{isa}\") != 0) return LACKING;
@@ -212,7 +212,7 @@ fn alone_in_its_file(isa: &str) -> String {
     )
 }
 
-/// The statements that choose among the instruction sets of a file, as `isa`.
+/// The statements that choose among the instruction sets of a file, in `isa`.
 fn chosen_isa(f: &str, isas: &[&str]) -> String {
     let upper = f.to_ascii_uppercase();
     let known: Vec<_> = isas.iter().map(|isa| format!("{upper}_ISA_{}", isa.to_ascii_uppercase())).collect();

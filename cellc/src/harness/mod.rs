@@ -43,12 +43,12 @@ const RESET: u8 = 2;
 /// The variables follow.
 const SET: u8 = 4;
 
-/// A number of calls follows, eight bytes. The program repeats the call before that often, feeding
-/// the states back. The answer is the time in nanoseconds, eight bytes.
+/// A number of calls follows, eight bytes. The program repeats the previous call as often, and
+/// feeds the states back. The answer is the time in nanoseconds, eight bytes.
 const TIME: u8 = 8;
 
-/// Nothing follows. The struct computes two steps on the weights and inputs of the call before, and
-/// one step after a reset. The answer is the outputs of all three steps. The program fails if
+/// Nothing follows. The struct computes two steps on the weights and inputs of the previous call,
+/// and one step after a reset. The answer is the outputs of all three steps. The program fails if
 /// properties reported by the struct are wrong.
 const STRUCT: u8 = 16;
 
@@ -59,7 +59,7 @@ fn constants(before: &str, between: &str, after: &str) -> String {
     all.map(|(name, value)| format!("{before}{name}{between}{value}{after}\n")).collect()
 }
 
-/// Generated code that a program calls.
+/// Generated code for calls by a program.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
     /// The stem of the files, and the module.
@@ -105,7 +105,7 @@ pub struct Executable {
 #[derive(Debug)]
 pub struct Harness {
     child: Child,
-    // An Option so that it can be closed before the end is waited for.
+    // An Option, to close the input before waiting for the end.
     input: Option<BufWriter<ChildStdin>>,
     output: BufReader<ChildStdout>,
     isa: String,
@@ -118,7 +118,7 @@ impl Executable {
     /// Writes the source of `compilation` into a temporary folder and compiles it with rustc or cc.
     ///
     /// # Errors
-    /// What the compiler said, or why it did not start.
+    /// The compiler's message, or the reason for a failed start.
     pub fn temporary(compilation: &Compilation) -> Result<Self, Failed> {
         const STEM: &str = "generated";
         let folder = TemporaryFolder::new();
@@ -131,10 +131,10 @@ impl Executable {
         Ok(Self { folder: Some(Rc::new(folder)), ..program })
     }
 
-    /// Compiles the subjects, with files in `folder`, and a program that calls them.
+    /// Compiles the subjects, with files in `folder`, and the program around them.
     ///
     /// # Errors
-    /// What the compiler said, or why it did not start.
+    /// The compiler's message, or the reason for a failed start.
     pub fn build(folder: &Path, subjects: &[Subject<'_>], toolchain: &Toolchain) -> Result<Self, Failed> {
         let path = folder.join("harness").with_extension(env::consts::EXE_EXTENSION);
         match toolchain.language {
@@ -157,7 +157,7 @@ impl Executable {
     /// include linker options.
     ///
     /// # Errors
-    /// What the compiler said, or why it did not start.
+    /// The compiler's message, or the reason for a failed start.
     #[cfg(feature = "internals")]
     pub fn link(
         folder: &Path,

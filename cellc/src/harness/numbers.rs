@@ -1,9 +1,9 @@
-//! What inputs hold.
+//! The elements of inputs.
 
 use crate::kernel::Element;
 use crate::model::Tensor;
 
-/// The elements of an input as generated code takes them.
+/// The elements of an input for generated code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Numbers {
     /// All floating point types.
@@ -22,7 +22,7 @@ impl Numbers {
         }
     }
 
-    /// The elements as the reference takes them.
+    /// The elements for the reference.
     pub fn exact(&self) -> Vec<f64> {
         match self {
             Self::Floats(values) => values.iter().map(|&v| f64::from(v)).collect(),
@@ -30,10 +30,10 @@ impl Numbers {
         }
     }
 
-    /// The bytes that `element` of generated code has on this machine.
+    /// The bytes of the elements as type `element` of generated code, on this machine.
     ///
     /// # Errors
-    /// The first that is too large for it.
+    /// The first element too large for the type.
     pub fn bytes(&self, element: Element) -> Result<Vec<u8>, i64> {
         let mut bytes = Vec::new();
         match (self, element) {

@@ -101,7 +101,7 @@ fn flushed(value: f32) -> f32 {
 }
 "##;
 
-/// The program that calls the subjects.
+/// The program around the subjects.
 pub(super) fn program(subjects: &[Subject<'_>]) -> String {
     let mut arms = String::new();
     let mut text = format!("{HEAD}\n{}", constants("const ", ": u8 = ", ";").replace("LACKING: u8", "LACKING: i32"));
@@ -128,17 +128,17 @@ fn main() {{
     )
 }
 
-/// The variable that holds a parameter, whatever the model calls it.
+/// The variable of a parameter, independent of the parameter's name in the model.
 fn variable(field: &Field) -> String {
     format!("p{}", field.index)
 }
 
-/// Where an output is.
+/// The expression of an output.
 fn place(interface: &Interface, field: &Field) -> String {
     if interface.outputs.len() == 1 { "y".to_owned() } else { format!("y.{}", field.name) }
 }
 
-/// The inputs, as the module of the subject takes them.
+/// The inputs as an argument of the subject's module.
 fn inputs(module: &str, tensors: &Tensors<'_>) -> String {
     let value = tensors.value(|field| format!("&{}", variable(field)));
     tensors.record.map_or(value.clone(), |_| format!("&{module}::{}", &value[1..]))
@@ -149,7 +149,7 @@ fn lines<'f>(fields: impl IntoIterator<Item = &'f Field>, line: impl Fn(&Field) 
     fields.into_iter().map(|field| line(field) + "\n").collect()
 }
 
-/// The function that answers the calls of one subject.
+/// The function for the calls of one subject.
 fn serve(subject: &Subject<'_>) -> String {
     let Subject { name: m, interface, isas, .. } = subject;
     let Interface { function, weights, outputs, variables, .. } = interface;
@@ -164,7 +164,7 @@ fn serve(subject: &Subject<'_>) -> String {
     let arguments = Signature::function(interface, Language::Rust).spelled(|argument| match argument {
         Argument::Pool => {
             declarations += &format!("let mut pool = {m}::Pair::new();\n");
-            // a helper that has gone to sleep since the last turn is no part of what is timed
+            // wakes a sleeping helper thread before the timed calls
             awake = format!(
                 "let start = Instant::now();
 while start.elapsed().as_micros() < 500 {{
@@ -196,8 +196,8 @@ while start.elapsed().as_micros() < 500 {{
     let spoil = lines(outputs, |f| format!("{}.change(spoilt);", place(interface, f)));
     let send = lines(outputs, |f| format!("{}.send(&mut output)?;", place(interface, f)));
     let send_variables = lines(variables, |f| format!("state.{}.send(&mut output)?;", f.name));
-    // what the compiler must not know: the inputs of a call, and that nobody reads the outputs of
-    // the last but one
+    // hides from the compiler the inputs of a call, and the fact that only the last outputs are
+    // read
     let unknown = lines(&interface.inputs, |f| format!("black_box(&mut {});", variable(f)));
     let states: Vec<_> = interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
     let value = |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { place(interface, f) };
@@ -275,7 +275,7 @@ fn serve_{m}(name: Option<&str>) -> io::Result<()> {{
     )
 }
 
-/// Three steps of the struct, and whether what it says of itself is true.
+/// Three steps of the struct, with checks of the properties that the struct reports.
 fn structure(subject: &Subject<'_>, states: &[(&Field, &Field)], spoil: &str, send: &str) -> String {
     let Subject { name: m, interface, flushes, .. } = subject;
     let of_states =

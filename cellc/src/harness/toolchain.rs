@@ -1,4 +1,4 @@
-//! The compilers that generated code is given to.
+//! Compilers for generated code.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,25 +13,25 @@ use super::problem;
 use crate::diagnostic::Diagnostic;
 use crate::request::Language;
 
-/// A compiler, and how it is called.
+/// A compiler and its arguments.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
-    /// What it compiles.
+    /// The language.
     pub language: Language,
-    /// The compiler, and arguments that it always takes.
+    /// The compiler, with arguments for every call.
     pub compiler: Vec<OsString>,
-    /// For generated code; in C for the program around it too.
+    /// Flags for generated code, and in C also for the program around it.
     pub flags: Vec<String>,
-    /// For the program around it, in Rust.
+    /// In Rust: flags for the program around the generated code.
     pub around: Vec<String>,
 }
 
-/// Why there is no program.
+/// The failure of a compilation.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// What a compiler wrote to its standard error.
+    /// The standard error of the compiler.
     pub said: Vec<u8>,
-    /// What that means.
+    /// The diagnostic.
     pub why: Diagnostic,
 }
 
@@ -48,7 +48,7 @@ impl From<Diagnostic> for Failed {
 }
 
 impl Toolchain {
-    /// rustc, or the variable `RUSTC`; cc, or the variable `CC`.
+    /// rustc and cc, or the compilers named in the environment variables `RUSTC` and `CC`.
     pub fn of_environment(language: Language) -> Self {
         let (compiler, flags): (_, &[&str]) = match language {
             Language::Rust => {
@@ -61,14 +61,14 @@ impl Toolchain {
         Self { language, compiler, around: flags.clone(), flags }
     }
 
-    /// The compiler, called in a folder.
+    /// A call of the compiler in a folder.
     fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.compiler[0]);
         command.args(&self.compiler[1..]).current_dir(folder);
         command
     }
 
-    /// Makes a library of `subjects.rs`, and the program of `harness.rs`.
+    /// Compiles `subjects.rs` to a library, and `harness.rs` to the program.
     pub(super) fn rust(&self, folder: &Path, program: &Path) -> Result<(), Failed> {
         let mut library = self.command(folder);
         library.args(["--edition=2021", "--crate-type=rlib"]).args(&self.flags).arg("subjects.rs");
@@ -79,7 +79,7 @@ impl Toolchain {
         self.run(vec![around])
     }
 
-    /// Makes an object of each source, and the program of all and the objects that are there.
+    /// Compiles each source to an object, and links the program from these and existing `objects`.
     pub(super) fn c(&self, folder: &Path, stems: &[&str], objects: &[&str], program: &Path) -> Result<(), Failed> {
         let compile = |stem: &&str| {
             let mut command = self.command(folder);
@@ -89,7 +89,7 @@ impl Toolchain {
         self.run(stems.iter().map(compile).collect())?;
         let mut link = self.command(folder);
         link.arg("-pthread").args(stems.iter().map(|stem| format!("{stem}.o"))).args(objects).arg("-o").arg(program);
-        // fmaf, where a file is for a machine that has it as an instruction, and this one has not
+        // fmaf, for files for machines with fused multiply-add, on a machine without
         link.arg("-lm");
         self.run(vec![link])
     }
@@ -111,10 +111,10 @@ impl Toolchain {
     }
 }
 
-/// Runs commands by `run`, as many at a time as the machine has processors.
+/// Runs commands with `run`, as many at a time as the machine has processors.
 ///
 /// # Errors
-/// The first of one that failed; what was not begun then is left.
+/// The first error. Commands not yet started are skipped.
 pub fn run_all<E: Send>(commands: Vec<Command>, run: impl Fn(&mut Command) -> Result<(), E> + Sync) -> Result<(), E> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let queue = Mutex::new(commands.into_iter());
@@ -127,7 +127,7 @@ pub fn run_all<E: Send>(commands: Vec<Command>, run: impl Fn(&mut Command) -> Re
     })
 }
 
-/// The C compiler, with the arguments that the variable may hold: `ccache gcc`.
+/// The C compiler, with arguments from the variable: `ccache gcc`.
 fn c_compiler(variable: Option<OsString>) -> Vec<OsString> {
     match variable.as_ref().and_then(|v| v.to_str()).filter(|text| !Path::new(text).is_file()) {
         Some(text) if !text.trim().is_empty() => text.split_whitespace().map(OsString::from).collect(),

@@ -1,32 +1,31 @@
-//! Runs a program, lane by lane, as both languages do.
+//! An interpreter of programs, lane by lane.
 //!
-//! Every f32 operation is the one IEEE 754 operation that [`LaneOp`] names, so a program that the
-//! interpreter and generated code both run gives the same bits, NaN payloads apart.
+//! Every f32 operation is the IEEE 754 operation named by [`LaneOp`]. Interpreter and generated
+//! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
     Base, BodyRef, BufferId, Copied, CopiedDim, Expr, FLUSH_BELOW, Function, Kernel, LaneOp, Place, Role, Stmt, Tiles,
     Var, Walk,
 };
 
-/// What memory holds whose contents are undefined at the start of a step: a read of it shows up in
+/// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
 /// the results.
 const UNDEFINED: f32 = f32::NAN;
 
-/// Runs one step: `memory[i]` is the contents of the program's buffer `i`, the weights buffers
-/// packed.
+/// Runs one step. `memory[i]` is the contents of the program's buffer `i`, with packed weights.
 ///
-/// Results are filled with NaN first, and so is the body's own memory, as a program may rely on
-/// neither. Variables are read and written: what one step leaves is what the next one finds, and
-/// [`Role::Backwards`] is the other one after each. Tables are filled from the program. Buffers of
-/// integers hold them as f32 of the same value; sequence lengths are small enough to be exact. So
-/// do those of narrow weights. Kernels that may run at the same time run one after the other.
+/// Results and the body's private memory are filled with NaN first, as programs must not rely on
+/// their contents. Variables persist from step to step, and [`Role::Backwards`] changes after each
+/// step. Tables are filled from the program. Integer buffers hold f32 of equal values; sequence
+/// lengths are small enough to be exact. Buffers of narrow weights also hold f32. Concurrent
+/// kernels run one after the other.
 ///
-/// Scratch buffers of [`super::Body::block`] share one block of memory here too, so that a program
-/// which still wants what another buffer has overwritten shows it.
+/// Scratch buffers of [`super::Body::block`] share one block of memory, as in generated code: a
+/// program with overlapping live buffers fails visibly.
 ///
 /// # Panics
-/// If `memory` has not the buffers' sizes, or the program is not one that `super::verify` accepts
-/// with every function expanded.
+/// If `memory` does not match the sizes of the buffers, or if `super::verify` rejects the program,
+/// or if a function is symbolic.
 pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
     let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
@@ -57,10 +56,10 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
     }
 }
 
-/// Applies an expanded function to every element of its arguments, which are equally long.
+/// Applies an expanded function to every element of its arguments, all of one length.
 ///
 /// # Panics
-/// If the function is symbolic, or the arguments do not fit it.
+/// If the function is symbolic, or the arguments do not fit.
 #[cfg(test)]
 pub(crate) fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
     assert_eq!(function.params, arguments.len(), "the arguments of {}", function.name);
@@ -77,18 +76,18 @@ pub(crate) fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
 /// A value: the bits of every lane.
 type Lanes = Vec<u32>;
 
-/// Where elements are.
+/// The memory of some elements.
 #[derive(Clone, Copy)]
 enum Area {
-    /// In a buffer that all bodies share.
+    /// In a buffer shared by all bodies.
     Shared(usize),
-    /// In one of the body's own.
+    /// In a private buffer of the body.
     Own(usize),
     /// In the block.
     Block,
 }
 
-/// Where a buffer or a live window is: a range of elements.
+/// The range of elements of a buffer or a live window.
 #[derive(Clone, Copy)]
 struct MemoryView {
     area: Area,
@@ -96,7 +95,7 @@ struct MemoryView {
     len: usize,
 }
 
-/// Where a buffer is.
+/// The range of elements of a buffer.
 fn view(body: BodyRef<'_>, id: BufferId) -> MemoryView {
     let ((whole, at), len) = (body.whole(id), body.buffer(id).len);
     match (body.block_place(whole), whole.0.checked_sub(body.program.buffers.len())) {
@@ -117,10 +116,10 @@ struct Machine<'a> {
     vars: Vec<Lanes>,
     /// By [`super::WindowId`].
     windows: Vec<MemoryView>,
-    /// How many lanes stand for one lane of the text: a function's body has one lane, and runs on
-    /// all that it is called with.
+    /// The number of lanes per lane of the program: functions have one lane and run on all lanes of
+    /// their arguments.
     width: usize,
-    /// Blocks for values, used again and again.
+    /// Vectors for reuse.
     free: Vec<Lanes>,
 }
 
@@ -183,7 +182,7 @@ impl<'a> Machine<'a> {
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
                 }
                 Stmt::Tiles(tiles) => self.tiles(tiles),
-                // the loop around looks at its last statement
+                // the surrounding loop handles its last statement
                 Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
             }
         }
@@ -210,7 +209,7 @@ impl<'a> Machine<'a> {
         self.windows[walk.window.0] = MemoryView { start: base.start + offset, len: walk.len, ..base };
     }
 
-    /// Each end: what is looked into, and the element in it.
+    /// Copies along `dims`. `from` and `to` are each a view and an element.
     fn copy(&mut self, from: (MemoryView, usize), to: (MemoryView, usize), dims: &[CopiedDim]) {
         match dims {
             [] => {

@@ -212,7 +212,8 @@ pub struct Buffer {
     pub element: Element,
     /// Elements.
     pub len: usize,
-    /// How weights stand in the buffer; empty where that has no names.
+    /// The layout of packed weights, for documentation. Empty for other buffers, and if words or
+    /// rows hold several weights.
     pub layout: Vec<PanelGroup>,
 }
 

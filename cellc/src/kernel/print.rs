@@ -29,7 +29,7 @@ impl Display for Encoding {
     }
 }
 
-/// What all bodies share; each is printed on its own.
+/// The shared part of a program. Each body prints separately.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let own = Body::default();
@@ -72,7 +72,7 @@ impl Display for BodyRef<'_> {
     }
 }
 
-/// The names of all buffers: a shared one is called the same with every body.
+/// The names of all buffers. Shared buffers have one name in all bodies.
 fn buffer_names(body: BodyRef<'_>) -> Vec<String> {
     let mut names = unique(body.program.buffers.iter().map(|b| &*b.name));
     names.extend(unique(body.buffers().map(|b| &*b.name)).drain(names.len()..));
@@ -99,7 +99,7 @@ fn letters() -> impl Iterator<Item = String> {
     ('i'..='z').map(String::from).chain((0..).map(|n| format!("i{n}")))
 }
 
-/// Names may come from the input: one line, and not endless.
+/// A name on one line, cut after 60 characters, as names may come from the input.
 fn word(name: &str) -> String {
     name.chars().take(60).flat_map(char::escape_default).collect()
 }
@@ -108,7 +108,7 @@ fn line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// The names as they are printed: with its index where another one is called the same.
+/// Unique names for printing. Duplicates get an index.
 fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<String> = names.map(word).collect();
     let mut uses: HashMap<&str, usize> = HashMap::new();
@@ -119,7 +119,7 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     names.iter().enumerate().map(unique).collect()
 }
 
-/// The name with that index, or what stands in for one in a program that is wrong.
+/// The name with an index, or a placeholder for an invalid index.
 fn name(names: &[String], what: &str, i: usize) -> String {
     names.get(i).cloned().unwrap_or_else(|| format!("{what}#{i}"))
 }

@@ -1,8 +1,8 @@
-//! Checks what lowering and every pass must keep true.
+//! Invariants of programs, for lowering and for every pass.
 //!
-//! Beside types and bounds this is what the two languages ask for: Rust borrows a buffer while a
-//! loop walks it, and generated code must compile without a warning, so that nothing may be
-//! declared and not used.
+//! Apart from types and bounds, the invariants follow from two languages. Rust borrows a buffer
+//! while a loop walks the buffer. Generated code must compile without warnings, so no declaration
+//! may be unused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::{
     Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
-/// What is wrong with a program, or nothing.
+/// Checks a program. The error describes the first violation.
 pub fn verify(program: &Program) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for buffer in &program.buffers {
@@ -31,7 +31,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
     program.bodies().try_for_each(verify_body)
 }
 
-/// What is wrong with what a program does on one instruction set.
+/// Checks the body for one instruction set.
 fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     scratch(body)?;
     block(body)?;
@@ -67,17 +67,17 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     }
 }
 
-/// Whether a buffer for that belongs to one body.
+/// True if a buffer with this role belongs to one body.
 fn is_own(role: Role) -> bool {
     matches!(role, Role::Scratch | Role::Part { .. })
 }
 
-/// Whether a buffer for that can be packed from.
+/// True if packing may read a buffer with this role.
 fn is_source(role: Role) -> bool {
     matches!(role, Role::Parameter(_) | Role::Constant(_))
 }
 
-/// A buffer holds something, which is what its role wants.
+/// Checks size and element type of a buffer against its role.
 fn role(buffer: &Buffer) -> Result<(), String> {
     if buffer.len == 0 {
         return Err(format!("buffer {:?} is empty", buffer.name));
@@ -97,7 +97,7 @@ fn role(buffer: &Buffer) -> Result<(), String> {
     }
 }
 
-/// What a body has of its own: scratch, of one kernel or of several, and parts.
+/// Checks a body's private buffers: scratch of one or several kernels, and parts.
 fn scratch(body: BodyRef<'_>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for buffer in &body.scratch {
@@ -131,7 +131,7 @@ fn scratch(body: BodyRef<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What is flushed is what a caller gives.
+/// Checks the buffers flushed before the first kernel: all are float parameters.
 fn flushed(program: &Program) -> Result<(), String> {
     for id in &program.flushed_before {
         let buffer = shared(program, *id)?;
@@ -150,7 +150,7 @@ fn find(body: BodyRef<'_>, id: BufferId) -> Result<&Buffer, String> {
     body.get(id).ok_or_else(|| format!("no buffer {}", id.0))
 }
 
-/// Every table has its contents, once.
+/// Checks tables: each has contents, once.
 fn tables(program: &Program) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for (id, values) in &program.tables {
@@ -166,7 +166,7 @@ fn tables(program: &Program) -> Result<(), String> {
     }
 }
 
-/// Where a buffer's elements lie: in the block, or in a buffer of their own.
+/// The memory of a buffer's elements: a range of the block (`None`) or of a buffer.
 fn region(body: BodyRef<'_>, id: BufferId) -> (Option<BufferId>, Range<usize>) {
     let (whole, at) = body.whole(id);
     let len = body.buffer(id).len;
@@ -176,8 +176,8 @@ fn region(body: BodyRef<'_>, id: BufferId) -> (Option<BufferId>, Range<usize>) {
     }
 }
 
-/// Kernels that may run at the same time are two, and neither writes what the other uses; nor does
-/// a kernel write what it uses under another name.
+/// Checks a group of concurrent kernels: at most two, and neither writes memory used by the other.
+/// A single kernel must not use memory under two names if it writes one of the two.
 fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     let name = &group[0].name;
     if group.len() > 2 || group[0].concurrent {
@@ -197,7 +197,7 @@ fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
     Ok(())
 }
 
-/// The parts of the block lie inside it, and those of one kernel apart.
+/// Checks the block: parts lie inside, and parts of one kernel are disjoint.
 fn block(body: BodyRef<'_>) -> Result<(), String> {
     let range = |id: BufferId, at: usize| at..at + body.buffer(id).len;
     let own: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
@@ -235,11 +235,11 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
     }
 }
 
-/// Where a copy writes: the first element, the loops.
+/// The destination of a copy: the first element, and the loops.
 type Target = (Place, Vec<(usize, usize)>);
 
-/// Packing copies from parameters and constants to weights. What is added to has been written
-/// before.
+/// Checks packing: only copies from parameters and constants to weights. Additions need an earlier
+/// copy to the same destination.
 fn packing(program: &Program) -> Result<(), String> {
     let (kernel, own) = (&program.packing, Body::default());
     if kernel.body.iter().any(|stmt| !matches!(stmt, Stmt::Copy(_))) || !kernel.scratch.is_empty() {
@@ -294,7 +294,7 @@ fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String>
     checker.leave(0)
 }
 
-/// Gives back the buffers that the kernel stores into.
+/// Checks a kernel. Returns the buffers with stores.
 fn verify_kernel(
     body: BodyRef<'_>,
     kernel: &Kernel,
@@ -337,16 +337,16 @@ fn verify_kernel(
     Ok(stored)
 }
 
-/// A buffer or window that may be looked into.
+/// An accessible buffer or window.
 struct Viewable {
     base: Base,
     name: String,
     len: usize,
     element: Element,
     writable: bool,
-    /// How many live loops walk it.
+    /// The number of live loops with a walk over the base.
     walked: usize,
-    /// Whether one of them writes.
+    /// True if the walk of a live loop writes.
     walked_mutably: bool,
     loaded: bool,
     stored: bool,
@@ -359,7 +359,7 @@ impl Viewable {
     }
 }
 
-/// A value that may be used.
+/// A variable in scope.
 struct Scope {
     mutable: bool,
     read: bool,
@@ -369,12 +369,12 @@ struct Scope {
 struct Checker<'a> {
     body: BodyRef<'a>,
     locals: &'a [super::Local],
-    /// Whether it may call functions and look into memory.
+    /// True for kernels: calls and memory accesses are allowed.
     kernel: bool,
-    /// Whether its copies may add and encode.
+    /// True for packing: copies may add and encode.
     packs: bool,
     bases: Vec<Viewable>,
-    /// By buffer or window: its place among them.
+    /// By buffer or window: its index in `bases`.
     places: BTreeMap<Base, usize>,
     /// By variable.
     vars: Vec<Option<Scope>>,
@@ -572,7 +572,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A loop, which is left unless the one value is below the other.
+    /// Checks a loop. `unless`: the loop ends if the first value is not below the second.
     fn turns(
         &mut self,
         count: usize,
@@ -631,7 +631,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Ends the scope of the values from the given one on.
+    /// Ends the scope of the variables from `first_var` on.
     fn leave(&mut self, first_var: usize) -> Result<(), String> {
         for var in self.live.split_off(first_var) {
             let scope = self.vars[var.0].take().ok_or("a value that went away")?;
@@ -645,7 +645,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Brings a buffer or window into reach.
+    /// Adds an accessible buffer or window.
     fn enter(&mut self, known: Viewable) {
         self.places.insert(known.base, self.bases.len());
         self.bases.push(known);
@@ -655,8 +655,7 @@ impl<'a> Checker<'a> {
         self.places.get(&base).map(|&at| &mut self.bases[at])
     }
 
-    /// The base of an access to `n` elements, which is in bounds and not borrowed by a loop that
-    /// writes.
+    /// The base of an access to `n` elements: in bounds, and not borrowed by a loop with writes.
     fn place(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
         let known = self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
         if place.offset.checked_add(n).is_none_or(|end| end > known.len) {
@@ -668,7 +667,7 @@ impl<'a> Checker<'a> {
         Ok(known)
     }
 
-    /// Of a f32, and where it is `narrow` of what becomes one.
+    /// Checks a load of f32, or with `narrow` of a type that loads convert to f32.
     fn load(&mut self, from: Place, n: usize, lanes: usize, narrow: bool) -> Result<Type, String> {
         if !self.kernel {
             return Err("a function has no memory".to_owned());
@@ -732,9 +731,9 @@ impl<'a> Checker<'a> {
 
 /// The elements that a copy touches.
 struct Bounds {
-    /// The first and the last that is read.
+    /// The first and the last read element.
     from: (usize, usize),
-    /// The last that is written.
+    /// The last written element.
     to: usize,
 }
 
@@ -752,7 +751,7 @@ fn bounds(copied: &Copied) -> Option<Bounds> {
     for dim in copied.written() {
         bounds.to = bounds.to.checked_add(dim.extent.checked_sub(1)?.checked_mul(dim.to_stride)?)?;
     }
-    // so that a count of elements is a number too
+    // the number of elements must not overflow
     (bounds.from.1 < usize::MAX && bounds.to < usize::MAX).then_some(bounds)
 }
 

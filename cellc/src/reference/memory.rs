@@ -1,5 +1,5 @@
-//! What does not change between the steps of one model: without it, most of the time would go into
-//! making integers of the same weights.
+//! Cached integers of weights. Without the cache, most of the time would go into quantising equal
+//! weights at every step.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use super::Multiplied;
 use crate::evaluate::MatrixRow;
 use crate::request::{Arithmetic, WeightFormat};
 
-/// Rows as they are multiplied, and the vector that came last, which as a rule meets all rows of a
-/// matrix.
+/// Quantised rows of matrices and the last quantised vector. One vector usually multiplies all rows
+/// of a matrix.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// By format and place.
+    /// By format and by place of the row.
     rows: BTreeMap<(WeightFormat, (usize, usize)), Multiplied>,
     last: Option<(Arithmetic, Vec<f64>, Multiplied)>,
 }
 
 impl Memory {
-    /// The product of a row of the model's constants in a format with a vector in an arithmetic.
-    /// One memory serves one model.
+    /// The product of a row of model constants in a format with a vector in an arithmetic. A cache
+    /// serves one model only.
     pub(super) fn row(
         &mut self,
         (format, of_vector): (WeightFormat, Arithmetic),
@@ -27,7 +27,7 @@ impl Memory {
         values: &[f64],
     ) -> f64 {
         let row = self.rows.entry((format, place)).or_insert_with(|| Multiplied::row(format, row.weights()));
-        // a vector with a NaN equals none, and is made anew
+        // a vector with a NaN equals no vector and is quantised anew
         if !self.last.as_ref().is_some_and(|(its, last, _)| *its == of_vector && last == values) {
             self.last = Some((of_vector, values.to_vec(), Multiplied::vector(of_vector, values)));
         }

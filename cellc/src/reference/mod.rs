@@ -1,7 +1,6 @@
-//! The definition of every operation in float64, written to be read: what generated code is
-//! measured against.
+//! Definitions of all operations in float64, written for readers: the reference for generated code.
 //!
-//! `evaluate` goes through the operations and through time; here stands what they compute.
+//! `evaluate` iterates over operations and time steps; this module computes them.
 
 mod memory;
 
@@ -16,19 +15,20 @@ use crate::numerics::{Precisions, Vector};
 use crate::request::{self, WeightFormat};
 pub(crate) use memory::Memory;
 
-/// One step, given every parameter and every variable of the model in C order; whole numbers
-/// (sequence lengths) as floats.
+/// One step for all parameters and variables of the model in C order. Whole numbers, such as
+/// sequence lengths, are floats.
 ///
-/// Constants are taken as the f32 that kernels compute with; from there on everything is float64.
+/// Constants are rounded to f32, as in kernels. All computations are float64.
 ///
 /// # Panics
-/// If there are not as many parameters or variables, or elements of one, as the model has.
+/// If the number of parameters or variables, or the number of their elements, differs from the
+/// model's.
 pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     reference_in(&Precisions::F32, model, parameters, variables)
 }
 
-/// The same where matrices are multiplied in another arithmetic: with its weights and its vectors,
-/// and nothing else that rounds.
+/// One step with quantised matrix products: weights and vectors are quantised, and nothing else is
+/// rounded.
 ///
 /// # Panics
 /// As [`reference`].
@@ -41,7 +41,7 @@ pub fn reference_in(
     Float64 { products: products.clone(), memory: None }.outcome(model, parameters, variables)
 }
 
-/// What every variable is before the first step.
+/// The initial value of every variable.
 pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
     let initial = |variable: &Variable| match variable.initial {
         None => vec![0.0; variable.shape.iter().product()],
@@ -54,13 +54,13 @@ pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
 }
 
 pub(crate) struct Float64<'a> {
-    /// What matrices are multiplied in.
+    /// The arithmetic of matrix products.
     pub(crate) products: Precisions,
-    /// Where many steps of one model are computed: what need not be worked out at every step.
+    /// A cache for many steps of one model.
     pub(crate) memory: Option<&'a RefCell<Memory>>,
 }
 
-/// All of it in float64.
+/// All operations in float64.
 pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Precisions::F32, memory: None };
 
 impl Float64<'_> {
@@ -115,7 +115,7 @@ impl Arithmetic for Float64<'_> {
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.of(row.value);
-        // multiples of a scale are not rounded once more
+        // multiples of a scale are not rounded again
         let own = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
         let of_vector = if own { request::Arithmetic::F32 } else { products.arithmetic() };
         match (numbers, self.memory, row.place()) {
@@ -191,13 +191,14 @@ impl Arithmetic for Float64<'_> {
     }
 }
 
-/// The row of a table of `size` that a number means; NaN is 0.
+/// The index of a table row, for a table of `size` rows. Negative numbers count from the end; NaN
+/// is 0.
 pub(crate) fn place(number: f64, size: usize) -> usize {
     let number = if number < 0.0 { number + size as f64 } else { number };
     (number as usize).min(size - 1)
 }
 
-/// The places of the best elements of a row, the best one first. What is NaN comes last.
+/// The places of a row's best elements, best first. NaNs come last.
 pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     let mut all: Vec<usize> = (0..row.len()).collect();
     let rank = |at: usize| if top.largest { row[at] + 0.0 } else { -row[at] + 0.0 };
@@ -209,7 +210,7 @@ pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
     all
 }
 
-/// The place that is told of an element among the best: 0 of one that is NaN.
+/// The reported place of a chosen element. 0 for a NaN.
 pub(crate) fn place_of(at: usize, element: f64) -> f64 {
     if element.is_nan() { 0.0 } else { at as f64 }
 }
@@ -217,11 +218,11 @@ pub(crate) fn place_of(at: usize, element: f64) -> f64 {
 /// A row of a matrix.
 pub(crate) struct Encoded<'r> {
     row: MatrixRow<'r>,
-    /// `None`: the memory has them.
+    /// `None`: in the cache.
     numbers: Option<Multiplied>,
 }
 
-/// Numbers as an arithmetic multiplies them, and what their products are multiplied by.
+/// Quantised numbers, and their scale.
 struct Multiplied {
     numbers: Vec<f64>,
     scale: f64,
@@ -273,10 +274,10 @@ impl Gates<'_> {
         self.units(|j| self.activate(0, self.sum(0, j, h)))
     }
 
-    /// `z, r = f(clip(W x + R h + B))`, `z <- (1 - a).z` where there is an attention,
-    /// `h' = (1 - z).n + z.h`, with
+    /// `z, r = f(clip(W x + R h + B))`, with attention `z <- (1 - a).z`, `h' = (1 - z).n + z.h`,
+    /// and
     /// * reset gate before the matmul: `n = g(clip(Wh x + Rh (r.h) + Bh))`
-    /// * reset gate after it: `n = g(clip(Wh x + Wbh + r.(Rh h + Rbh)))`
+    /// * reset gate after the matmul: `n = g(clip(Wh x + Wbh + r.(Rh h + Rbh)))`
     fn gru(&self, reset: ResetGate, h: &[f64], a: Option<f64>) -> Vec<f64> {
         let z = self.units(|j| self.activate(0, self.sum(0, j, h)));
         let r = self.units(|j| self.activate(0, self.sum(1, j, h)));
@@ -329,7 +330,7 @@ impl Gates<'_> {
         (0..self.cell.hidden_size).map(element).collect()
     }
 
-    /// The k-th activation of the cell, of a sum that is clipped first where the cell clips.
+    /// The k-th activation of a sum, clipped first if the cell clips.
     fn activate(&self, k: usize, sum: f64) -> f64 {
         let sum = self.cell.clip.map_or(sum, |clip| sum.clamp(-f64::from(clip), f64::from(clip)));
         exact(self.cell.activations[k], sum)

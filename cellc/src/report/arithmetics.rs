@@ -1,4 +1,4 @@
-//! What layers would cost in each arithmetic: the model is planned and lowered once for each.
+//! The costs of layers in each arithmetic: the model is planned and lowered once per arithmetic.
 
 use serde::Serialize;
 
@@ -10,51 +10,51 @@ use crate::numerics::Precisions;
 use crate::plan::plan;
 use crate::request::{Arithmetic, Precision};
 
-/// The most exact first.
+/// The arithmetics, most accurate first.
 const ORDER: [Precision; 4] = [Precision::F32, Precision::Int16, Precision::Int8x16, Precision::Int8];
 
-/// Costs are equal if the larger exceeds the smaller by no more than this part of it.
+/// Two costs count as equal if the larger exceeds the smaller by at most this fraction.
 const ALIKE: f64 = 0.03;
 
-/// Times of two arithmetics are equal if their estimates differ by no more than this part: each
-/// estimate is within 17 % of the instructions that an emulator counts.
+/// Two estimated times count as equal if they differ by at most this fraction: each estimate is
+/// within 17 % of emulated instruction counts.
 pub(crate) const ALIKE_IN_TIME: f64 = 0.2;
 
-/// What the layers that multiply with matrices would cost in each arithmetic.
+/// The costs of all layers with matrix products, in each arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arithmetics {
-    /// What they are called, the most exact first; costs are in this order.
+    /// The names of the arithmetics, most accurate first. Costs are in this order.
     pub names: Vec<&'static str>,
-    /// The target, with the instruction set where its files have bodies for several; or on one that
-    /// is no machine of its own the instruction set.
+    /// The target, with the instruction set if files have several bodies. For an abstract target,
+    /// the instruction set alone.
     pub machine: String,
-    /// Whether cycles are instructions.
+    /// True if cycles are instruction counts.
     pub in_instructions: bool,
-    /// A row for each kernel that has such layers, in the order in which they run.
+    /// One row for each kernel with matrix products, in execution order.
     pub rows: Vec<LayersCost>,
-    /// Of all rows.
+    /// The sums over all rows.
     pub totals: Vec<ArithmeticCost>,
-    /// The fastest one for all layers, and the one of the fewest bytes, by place; of those alike,
-    /// the most exact.
+    /// The index of the fastest arithmetic for all layers. Among equals, the most accurate.
     pub fastest: usize,
-    /// See `fastest`.
+    /// The index of the arithmetic with the fewest bytes. Among equals, the most accurate.
     pub smallest: usize,
-    /// Those in which all layers multiply the same numbers, by place.
+    /// Pairs of arithmetics with equal products in all layers, by index.
     pub same: Vec<(usize, usize)>,
-    /// Those for which a more exact one takes no more time and no more bytes, each with that one.
+    /// Arithmetics that a more accurate one matches in time and bytes, each with the more accurate
+    /// one, by index.
     pub without_gain: Vec<(usize, usize)>,
 }
 
-/// Layers that stay f32 whatever arithmetic is asked for.
+/// Layers that stay f32 in every arithmetic, for one reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InF32 {
     /// Their names in the model.
     pub layers: Vec<String>,
-    /// Why they do.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// Those of a model.
+/// The layers of a model that stay f32, by reason.
 pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
     let reason = |(why, layers): (&'static str, Vec<&str>)| InF32 {
         layers: layers.into_iter().map(str::to_owned).collect(),
@@ -63,7 +63,7 @@ pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
     model.in_f32_by_reason(|_| true).into_iter().map(reason).collect()
 }
 
-/// The layers that have no other arithmetic than the quantised model's own.
+/// The layers with the arithmetic of the quantised model, without a choice.
 pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
     let mut names = Vec::new();
     for node in compilation.model.all_nodes() {
@@ -79,8 +79,8 @@ fn has_own_integers(precisions: &Precisions, node: &ValidNode) -> bool {
     node.op.has_precision() && precisions.of(node.op.first_value()).has_own_integers()
 }
 
-/// Whether all layers multiply the same numbers in 8 bits, whatever bits x has: where vectors are
-/// short, and in depthwise convolutions.
+/// True if `int8` and `int8x16` multiply equal numbers in all layers: short vectors, and depthwise
+/// convolutions.
 fn is_same_in_8_bits(model: &ValidModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
     model.all_nodes().iter().all(|node| match &node.op {
@@ -90,28 +90,28 @@ fn is_same_in_8_bits(model: &ValidModel) -> bool {
     })
 }
 
-/// What the layers of one kernel would cost.
+/// The costs of the layers of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayersCost {
     /// Their names in the model.
     pub layers: Vec<String>,
     /// By arithmetic.
     pub costs: Vec<ArithmeticCost>,
-    /// The fastest, by place; of those alike, the most exact.
+    /// The index of the fastest arithmetic. Among equals, the most accurate.
     pub fastest: usize,
 }
 
-/// What something costs in one arithmetic.
+/// The cost of a layer, a kernel or all layers in one arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ArithmeticCost {
-    /// Of packed weights and biases.
+    /// Bytes of packed weights and biases.
     pub weight_bytes: u64,
-    /// Estimated by [`super::Report::formula`].
+    /// Cycles, estimated by [`super::Report::formula`].
     pub cycles: f64,
 }
 
-/// Of a compiled model on one of its instruction sets; `None` where it has no matrices that are
-/// known when compiling.
+/// The costs of a compiled model on one of its instruction sets. `None` for run-time weights or
+/// without matrix products.
 pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithmetics> {
     let model = &compilation.model;
     if model.parameters.iter().any(|parameter| parameter.weight) {
@@ -168,14 +168,14 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     })
 }
 
-/// The kernels that multiply with matrices: the names of the layers that do so, and what they cost.
+/// The kernels with matrix products: the names of their layers, and their costs.
 fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec<(Vec<String>, ArithmeticCost)> {
     let model = &compilation.model;
     let options = compilation.options.clone().with_precision(Some(precision)).with_precision_of(Vec::new());
     let plan = plan(model, &options, &Precisions::new(model, &options.numerics));
     let program = compile::program(model, &plan);
-    // a file that multiplies no integers has no body for what only they use: its machines run what
-    // that extends
+    // a file without integer products has no body for an instruction set that only adds integer
+    // products; machines run the extended instruction set
     let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);
     let place = |isa| plan.isas.iter().position(|(own, _)| own.name == isa);
     let Some(at) = std::iter::once(isa).chain(extended).find_map(place) else { return Vec::new() };
@@ -192,13 +192,13 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
 }
 
-/// The place of the first cost that exceeds the least one by at most the part `alike` of it.
+/// The index of the first cost that exceeds the smallest cost by at most the fraction `alike`.
 fn least(costs: &[ArithmeticCost], of: impl Fn(&ArithmeticCost) -> f64, alike: f64) -> usize {
     let least = costs.iter().map(&of).fold(f64::INFINITY, f64::min);
     costs.iter().position(|cost| is_alike(of(cost), least, alike)).unwrap_or(0)
 }
 
-/// True if a cost exceeds another one by at most the part `alike` of it.
+/// True if `cost` exceeds `other` by at most the fraction `alike`.
 fn is_alike(cost: f64, other: f64, alike: f64) -> bool {
     cost <= other * (1.0 + alike)
 }

@@ -1,8 +1,8 @@
-//! An estimate of what a kernel costs, read off its statements.
+//! Estimated costs of kernels, from their statements.
 //!
-//! Every statement is counted as often as its loops run it: vector operations of arithmetic and of
-//! stores, and the bytes of weights and constants that are loaded. Of two branches the dearer one
-//! counts.
+//! Every statement counts as often as loops run the statement: vector operations of arithmetic and
+//! stores, and the bytes of loaded weights and constants. A branch counts as its more expensive
+//! side.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::arch::{Costs, Isa, TILE_WORDS};
 use crate::kernel::{Base, BodyRef, BufferId, Copied, Expr, Kernel, LaneOp, Local, Place, Role, Stmt, Tiles, WindowId};
 use crate::plan;
 
-/// What a division counts, in operations: it keeps its unit busy that much longer than a
-/// multiplication.
+/// The cost of a division, in operations: a division occupies its unit about as long as eight
+/// multiplications.
 const DIVISION: u64 = 8;
 
-/// Of a flush: the magnitude, a comparison, a mask.
+/// The cost of a flush, in operations: the magnitude, a comparison, a mask.
 const FLUSH: u64 = 3;
 
-/// What an element counts that is copied on its own, in operations: a load and a store.
+/// The cost of a strided copy per element, in operations: a load and a store.
 const ELEMENT: u64 = 2;
 
-/// How cycles follow from the two counts, for the reader.
+/// The formula for cycles, as text for reports.
 pub(super) fn formula(costs: &Costs) -> String {
     let begun = costs.begun;
     format!(
@@ -29,19 +29,19 @@ pub(super) fn formula(costs: &Costs) -> String {
     )
 }
 
-/// What a kernel does in one step.
+/// The work of a kernel in one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     /// Vector operations.
     pub(super) operations: u64,
-    /// Bytes of weights and constants that are loaded, again and again where a loop does so.
+    /// Bytes of loaded weights and constants. Repeated loads count repeatedly.
     pub(super) weight_bytes: u64,
 }
 
 impl Cost {
-    /// What a kernel of that body costs.
+    /// The cost of a kernel.
     pub(super) fn of(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa) -> Self {
-        // one lane of each function costs what a vector does; functions call none
+        // a scalar function costs as much as its vector version; functions call no functions
         let functions = body.functions.iter().map(|function| {
             let mut counting = Counting::new(body, isa, &function.locals, Vec::new());
             let body = counting.block(&function.body);
@@ -50,7 +50,7 @@ impl Cost {
         Counting::new(body, isa, &kernel.locals, functions.collect()).block(&kernel.body)
     }
 
-    /// By [`formula`].
+    /// The cycles, by [`formula`].
     pub(super) fn cycles(self, isa: &Isa, costs: &Costs) -> f64 {
         plan::cycles(self.operations as f64, self.weight_bytes as f64, (4 * isa.lanes) as f64, costs)
     }
@@ -75,9 +75,9 @@ struct Counting<'a> {
     body: BodyRef<'a>,
     lanes: usize,
     locals: &'a [Local],
-    /// What each function of the body costs, a vector at once.
+    /// The cost of each function of the body, per vector.
     functions: Vec<Cost>,
-    /// Which buffer a window looks into.
+    /// The buffer under each window.
     windows: BTreeMap<WindowId, BufferId>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Counting<'a> {
 
     fn tiles(&self, tiles: &Tiles) -> Cost {
         let weights = tiles.panels * tiles.words * tiles.columns;
-        // a tile takes as long as so many vectors; across lanes each vector is one
+        // one operation per group of vectors; across lanes, one per vector
         let each = if tiles.abreast > 1 { 1 } else { TILE_WORDS as u64 };
         let vectors = self.vectors(tiles.products()).div_ceil(each);
         Cost { operations: vectors, weight_bytes: self.bytes(tiles.weights, weights) }
@@ -163,7 +163,7 @@ impl<'a> Counting<'a> {
         lanes.div_ceil(self.lanes) as u64
     }
 
-    /// Of elements that are loaded: what counts as weights.
+    /// The bytes of loaded elements, if weights or constants. Else 0.
     fn bytes(&self, from: Place, elements: usize) -> u64 {
         let buffer = self.body.buffer(self.buffer(from));
         match buffer.role {

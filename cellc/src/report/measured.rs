@@ -1,4 +1,4 @@
-//! What the target's C compiler makes of generated code, where it is installed.
+//! Measurements of generated code with the target's C compiler, if installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,28 +9,28 @@ use crate::compile::Compilation;
 use crate::request::Language;
 use crate::temporary::TemporaryFolder;
 
-/// The flags that are measured with.
+/// The flags for measurements.
 const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-fcallgraph-info=su", "-c"];
 
-/// What was measured.
+/// The results of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The compiler with its version and flags.
     pub compiler: String,
     /// Bytes of the code.
     pub code: u64,
-    /// Bytes of all constants, weights among them.
+    /// Bytes of all constants, including weights.
     pub constants: u64,
-    /// Bytes of the deepest chain of frames of a step, without those of the C library.
+    /// Bytes of the deepest chain of stack frames of a step, without the C library.
     pub stack: u64,
 }
 
 impl Measured {
-    /// Compiles the model's C by the compiler of its target for an instruction set; `None` where
-    /// there is none.
+    /// Compiles the model's C code for an instruction set with the target's compiler. `None`
+    /// without an installed compiler.
     ///
     /// # Errors
-    /// What went wrong where it is installed.
+    /// If the compiler is installed but fails.
     pub fn of(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
         let arch = compilation.options.machine.target;
         let [program, cpu @ ..] = arch.c_compiler else { return Ok(None) };
@@ -69,13 +69,13 @@ impl Measured {
     }
 }
 
-/// What a program prints; `None` where it does not run.
+/// The standard output of a program. `None` if the program fails.
 fn output(command: &mut Command) -> Option<String> {
     let done = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok().filter(|done| done.status.success())?;
     String::from_utf8(done.stdout).ok()
 }
 
-/// Of a list by `size -A`, the bytes of the sections whose names begin so.
+/// From the output of `size -A`: bytes of all sections with names that begin with one of `names`.
 fn bytes_of(list: &str, names: &[&str]) -> u64 {
     let size = |line: &str| {
         let mut words = line.split_whitespace();
@@ -85,8 +85,7 @@ fn bytes_of(list: &str, names: &[&str]) -> u64 {
     list.lines().filter_map(size).sum()
 }
 
-/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su`
-/// says.
+/// The call graph of a file and the frame sizes in bytes, from gcc's `-fcallgraph-info=su`.
 #[derive(Debug, Default)]
 struct Calls<'a> {
     frames: BTreeMap<&'a str, u64>,
@@ -94,8 +93,8 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// From lines such as `node: { title: "f" label: "f\nnet.c:1:2\n16 bytes (static)" }` and
-    /// `edge: { sourcename: "f" targetname: "g" label: "net.c:3:4" }`.
+    /// Parses lines like `node: { title: "f" label: "f\nnet.c:1:2\n16 bytes (static)" }` and `edge:
+    /// { sourcename: "f" targetname: "g" label: "net.c:3:4" }`.
     fn read(text: &'a str) -> Self {
         let mut found = Self::default();
         for line in text.lines() {
@@ -115,10 +114,10 @@ impl<'a> Calls<'a> {
         found
     }
 
-    /// The bytes of a function's frame and of those that it calls; `None` where it is not known.
+    /// The bytes of the deepest chain of frames from a function. `None` for unknown functions.
     fn deepest(&self, function: &str) -> Option<u64> {
         self.frames.get(function)?;
-        // as many rounds as a chain can have functions
+        // as many rounds as functions in the longest chain
         let mut deepest: BTreeMap<&str, u64> = self.frames.clone();
         for _ in 0..self.frames.len() {
             let next = self.frames.iter().map(|(name, own)| {

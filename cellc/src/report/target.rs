@@ -1,5 +1,4 @@
-//! What a step costs on the target: what is known, what a compiler that is installed makes of the
-//! code, and what is estimated.
+//! The costs of a step on the target: known, measured by an installed compiler, or estimated.
 
 use serde::Serialize;
 
@@ -7,79 +6,79 @@ use super::measured::Measured;
 use crate::arch::Isa;
 use crate::compile::Compilation;
 
-/// What a step costs on the target.
+/// The costs of a step on the target.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetCost {
     /// The target.
     pub target: &'static str,
-    /// The compiler of which the estimates are.
+    /// The compiler that estimates refer to.
     pub compiler: &'static str,
-    /// The target, with the instruction set where its files have bodies for several.
+    /// The target, with the instruction set if files have several bodies.
     pub name: String,
-    /// Of one step.
+    /// Multiply-adds of one step.
     pub multiply_adds: u64,
-    /// Instructions of one step, an estimate for C by its compiler with -O2; none where nothing is
-    /// known of the target.
+    /// Estimated instructions of one step, for C from the estimate's compiler with -O2. `None` if
+    /// the target has no estimates.
     pub instructions_estimate: Option<u64>,
-    /// What cannot change.
+    /// Bytes of read-only memory.
     pub flash: Flash,
-    /// What can.
+    /// Bytes of writable memory.
     pub ram: Ram,
-    /// The compiler that measured the code, its constants and its stack; none: they are estimates,
-    /// and such constants are not counted.
+    /// The compiler that measured code, constants and stack. `None`: code and stack are estimates,
+    /// and the compiler's constants are not counted.
     pub measured_by: Option<String>,
-    /// The compiler that would measure it, where it is installed; none is known for some targets.
+    /// The compiler for measurements, if installed. `None` for targets without a known compiler.
     pub measurer: Option<&'static str>,
-    /// Whether the target's compiler makes this code.
+    /// True if the target's compiler can compile the code.
     pub measurable: bool,
-    /// The time, where a clock was given.
+    /// The time of a step. `None` without a given clock.
     pub clock: Option<Clock>,
 }
 
-/// Bytes of what cannot change.
+/// Bytes of read-only memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flash {
     /// Packed weights.
     pub weights: u64,
     /// Other constants.
     pub constants: u64,
-    /// The code; none where it is neither measured nor estimated.
+    /// The code. `None` if neither measured nor estimated.
     pub code: Option<u64>,
     /// All of these.
     pub total: u64,
 }
 
-/// Bytes of what can change. The arrays of inputs and outputs are the caller's.
+/// Bytes of writable memory. The caller owns the arrays of inputs and outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ram {
-    /// What is kept between steps.
+    /// State between steps.
     pub state: u64,
-    /// Which instruction set the steps run on.
+    /// The index of the chosen instruction set.
     pub isa: u64,
     /// Intermediate values.
     pub scratch: u64,
-    /// Weights that are packed at run time.
+    /// Weights packed at run time.
     pub packed_weights: u64,
-    /// The deepest chain of frames of a step, without those of the C library; none where it is
-    /// neither measured nor estimated.
+    /// The deepest chain of stack frames of a step, without the C library. `None` if neither
+    /// measured nor estimated.
     pub stack: Option<u64>,
     /// All of these.
     pub total: u64,
 }
 
-/// A clock, and the least time of a step at it.
+/// A clock, and the minimum time of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Clock {
-    /// Its frequency.
+    /// The frequency in hertz.
     pub hertz: f64,
-    /// The most instructions that begin in a cycle.
+    /// The largest number of instructions issued per cycle.
     pub instructions_a_cycle: u64,
-    /// The time of a step in which no cycle is lost. Wait states of the flash are not modelled.
+    /// The time of a step without stalls, in seconds. Excludes wait states of flash memory.
     pub least_seconds: f64,
 }
 
 impl TargetCost {
-    /// Of the body of an instruction set; `None` for a target that is no machine of its own.
+    /// The costs of the body for an instruction set. `None` for an abstract target.
     pub fn new(compilation: &Compilation, isa: &Isa, measured: Option<&Measured>) -> Option<Self> {
         let (estimate, arch) = (&compilation.estimate, compilation.options.machine.target);
         let estimated = estimate.code(isa);
@@ -118,7 +117,7 @@ impl TargetCost {
         })
     }
 
-    /// With the time at a clock, where instructions are known.
+    /// Adds the time at a clock, if instructions are estimated.
     pub fn at(self, hertz: f64, instructions_a_cycle: u64) -> Self {
         let clock = self.instructions_estimate.map(|instructions| Clock {
             hertz,

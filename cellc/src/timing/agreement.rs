@@ -1,11 +1,11 @@
-//! Whether what is timed is right.
+//! Correctness of timed code.
 
-/// How far outputs are from a float64 reference.
+/// The distance of outputs from a float64 reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {
     /// The largest error, relative to the larger of 1 and the reference.
     pub largest: f64,
-    /// FNV-1a over the bits of every output: equal for those that agree bit for bit.
+    /// FNV-1a hash over the bits of all outputs: equal for bit-identical outputs.
     pub bits: u32,
 }
 
@@ -16,7 +16,7 @@ impl Default for Agreement {
 }
 
 impl Agreement {
-    /// Takes in the output of a call; the place of the first element whose error is above
+    /// Adds the output of a call. Returns the index of the first element with an error above
     /// `tolerance`.
     pub fn see(&mut self, got: &[f32], expected: &[f64], tolerance: f64) -> Option<usize> {
         let mut wrong = None;

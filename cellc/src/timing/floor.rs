@@ -1,8 +1,8 @@
-//! The floor of a call: what no kernel that reads its weights from memory can go below.
+//! The floor of a call: a lower bound for the time of kernels that read weights from memory.
 //!
-//! It is the larger of two times, taken in the same run as the kernels: streaming exactly the bytes
-//! of the weights with vector loads, once for every step, and executing exactly the multiply-adds
-//! from registers. Each instruction set has its own.
+//! The floor is the larger of two times, measured in the same run as the kernels. One time is for
+//! streaming the bytes of the weights with vector loads, once per step. The other is for executing
+//! the multiply-adds from registers. Each instruction set has its own floor.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::arch::floor::{Line, Loops};
 use crate::arch::{self, loops};
 use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
 
-/// What a call has to do at least.
+/// The minimum work of a call.
 #[derive(Default)]
 pub struct Work {
     parts: Vec<WeightStream>,
     multiply_adds: usize,
 }
 
-/// Weights that are read together.
+/// Weights of one layer, read in sequence.
 struct WeightStream {
-    /// Nobody else's, in cache lines.
+    /// Private memory, in cache lines.
     lines: Vec<Line<f32>>,
     weights: usize,
     passes: usize,
@@ -34,13 +34,13 @@ pub struct Floor {
     loops: Loops,
 }
 
-/// One half of a floor and the other, in samples.
+/// The samples of both halves of a floor.
 pub struct FloorTimes {
     /// The name of the instruction set.
     pub isa: &'static str,
-    /// Of streaming the weights.
+    /// Samples of streaming the weights.
     pub stream: Samples,
-    /// Of the multiply-adds.
+    /// Samples of the multiply-adds.
     pub arithmetic: Samples,
 }
 
@@ -50,7 +50,7 @@ impl FloorTimes {
         if self.is_stream() { &self.stream } else { &self.arithmetic }
     }
 
-    /// Whether streaming is the larger half.
+    /// True if streaming is the larger half.
     pub fn is_stream(&self) -> bool {
         self.stream.quantile(0.5) >= self.arithmetic.quantile(0.5)
     }
@@ -58,13 +58,13 @@ impl FloorTimes {
 
 impl Work {
     #[cfg(feature = "internals")]
-    /// So many weights, all read in one pass, and so many multiply-adds.
+    /// Work of `weights` weights, read in one pass, and `multiply_adds` multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }
     }
 
-    /// What the model does in a call: weights of a layer are read at every step, multiply-adds are
-    /// done for every row and step.
+    /// The work of a model: each step reads the weights of a layer; multiply-adds count per row and
+    /// step.
     pub fn of(model: &ValidModel) -> Self {
         let mut work = Self::default();
         work.nodes(model, &model.nodes, 1);
@@ -77,7 +77,7 @@ impl Work {
                 self.nodes(model, &looped.body, trips * looped.trips);
                 continue;
             }
-            // constants that are no weights are read too
+            // other constants are read too
             let constant = |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
             let (weights, passes) = match &node.op {
@@ -103,8 +103,7 @@ impl Work {
                 }
                 ValidOp::Convolve(c) => {
                     self.multiply_adds += c.multiply_adds() * trips;
-                    // what it convolves is as much to read as its weights are, or more, and what it
-                    // makes is to be written
+                    // inputs and outputs are at least as large as the weights
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
                 }
                 _ => (0, trips),
@@ -120,7 +119,7 @@ impl Work {
         self.parts.iter().map(|part| 4 * part.weights).sum()
     }
 
-    /// Of a call.
+    /// Multiply-adds of a call.
     pub fn multiply_adds(&self) -> usize {
         self.multiply_adds
     }
@@ -128,7 +127,7 @@ impl Work {
 
 impl WeightStream {
     fn new(weights: usize, passes: usize) -> Self {
-        // any values will do but zeros, whose pages may all be one
+        // not zeros: the system may map all zero pages to one
         Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes }
     }
 
@@ -143,7 +142,7 @@ impl WeightStream {
 }
 
 impl Floor {
-    /// Its two halves, streaming first.
+    /// The two halves of the floor as turns, streaming first.
     pub fn turns<'a>(&'a self, work: &'a Work) -> [Turn<'a>; 2] {
         let stream = |out: &mut Line<u32>| {
             for part in &work.parts {
@@ -167,7 +166,7 @@ impl Floor {
     }
 }
 
-/// The floors of the instruction sets that this machine has, the best last.
+/// The floors of the machine's instruction sets, the best last.
 pub fn floors() -> Vec<Floor> {
     arch::ALL.iter().filter_map(|isa| Some(Floor { isa: isa.name, loops: loops(isa)? })).collect()
 }
@@ -178,8 +177,7 @@ mod tests {
     use crate::arch::Isa;
     use crate::arch::floor::CHAINS;
 
-    /// A bit that only one weight has is seen, wherever that weight is: nothing is left out of the
-    /// stream.
+    /// A bit in a single weight is seen at every position: the stream leaves nothing out.
     #[test]
     fn every_weight_is_streamed() {
         for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {
@@ -201,8 +199,8 @@ mod tests {
         }
     }
 
-    /// A chain starts at 1 and halves the distance to 2 at every multiply-add: the sum of their
-    /// bits tells how many there were.
+    /// A chain starts at 1 and halves the distance to 2 at every multiply-add: the sum of the bits
+    /// reveals the number of multiply-adds.
     #[test]
     fn every_multiply_add_is_executed() {
         let lanes = |isa| Isa::from_name(isa).map_or(1, |isa| isa.lanes);

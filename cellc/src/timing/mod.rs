@@ -1,5 +1,5 @@
-//! How long things take beside what no machine can go below: for `cellc bench` and for this
-//! repository's own bench.
+//! Times of kernels relative to the limits of the machine: for `cellc bench`, and for the
+//! benchmarks of this repository.
 
 pub mod agreement;
 pub mod floor;
@@ -7,27 +7,27 @@ pub mod process;
 pub mod report;
 pub mod turns;
 
-/// OpenVINO in Python, and the turns of any library there: for [`process`].
+/// A Python script that runs OpenVINO or other libraries in turns, for [`process`].
 pub const PYTHON: &str = include_str!("turns.py");
 
-/// Keeps this thread, and what it starts from now on, on one core: the last one without a number.
-/// `None` where that cannot be had.
+/// Pins this thread and its future children to one core: `core`, or the last one by default. `None`
+/// if impossible.
 pub fn pin(core: Option<usize>) -> Option<usize> {
     Cores::pin(core).map(|cores| cores.first)
 }
 
-/// Where it runs.
+/// The cores of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Cores {
     /// This thread's core.
     pub first: usize,
     #[cfg(feature = "internals")]
-    /// Another that it might have had, if there is one.
+    /// Another available core. `None` on a single core.
     pub second: Option<usize>,
 }
 
 impl Cores {
-    /// As [`pin`].
+    /// Like [`pin`], with both cores.
     pub fn pin(core: Option<usize>) -> Option<Self> {
         let ids: Vec<usize> = core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();
         let first = core.or(ids.last().copied()).filter(|core| ids.contains(core))?;
@@ -40,11 +40,11 @@ impl Cores {
 }
 
 #[cfg(feature = "internals")]
-/// Starts threads that stay on a core, from a thread that goes back to its own. `None` where that
-/// cannot be had.
+/// Starts threads pinned to `core`, and returns this thread to the core `own`. `None` if
+/// impossible.
 pub fn on_core<T>(core: usize, own: usize, start: impl FnOnce() -> T) -> Option<T> {
     let started = put_on(core).then(start);
-    // a thread inherits the cores of the one that starts it
+    // a thread inherits the cores of its parent
     put_on(own).then_some(started?)
 }
 

@@ -1,31 +1,31 @@
-//! One who takes turns in a process of its own: a line in, a line out.
+//! A contender in a separate process with a line protocol.
 //!
-//! It greets with `ready FUNCTION VERSION` or `absent REASON`. Then `reset` is answered by `ok`;
-//! `call`, by the number of elements of the output, a line, and those elements, f32; `run K`, by
-//! the nanoseconds of K calls.
+//! The process greets with `ready FUNCTION VERSION` or `absent REASON`. Requests and answers:
+//! `reset`: `ok`; `call`: a line with the number of output elements, then the elements as f32; `run
+//! K`: the nanoseconds of K calls.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The process. It ends when dropped.
+/// The process. Dropping ends the process.
 pub struct Process {
-    /// What it says that it computes.
+    /// The computed function, from the greeting.
     pub function: String,
-    /// Its library's.
+    /// The version of the library, from the greeting.
     pub version: String,
     name: String,
     child: Child,
-    // an Option so that it can be closed before the end is waited for
+    // an Option, to close the input before waiting for the end
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    /// Starts it, with one thread for whatever it computes.
+    /// Starts the process, with one thread for computations.
     ///
     /// # Errors
-    /// Why it cannot take part.
+    /// The reason if the contender cannot run.
     pub fn start(name: &str, command: &mut Command) -> Result<Self, String> {
         let libraries = ["OMP", "OPENBLAS", "MKL", "RAYON", "RTEN"];
         command.envs(libraries.map(|library| (format!("{library}_NUM_THREADS"), "1")));
@@ -48,22 +48,22 @@ impl Process {
     }
 
     #[cfg(any(test, feature = "internals"))]
-    /// State zero, the first input.
+    /// Resets the state to zero and the input to the first one.
     ///
     /// # Errors
-    /// As all that follow: if it ended, or does not keep to the rules.
+    /// Here and below: if the process has ended or breaks the protocol.
     pub fn reset(&mut self) -> Result<(), String> {
         self.ask("reset").map(drop)
     }
 
-    /// One call: the output.
+    /// Makes one call. Returns the output.
     pub fn call(&mut self) -> Result<Vec<f32>, String> {
         let mut bytes = vec![0; self.number("call")? as usize * 4];
         self.output.read_exact(&mut bytes).map_err(|error| format!("{} ended early: {error}", self.name))?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect())
     }
 
-    /// Several calls: how long they took.
+    /// Makes several calls. Returns their duration.
     pub fn run(&mut self, calls: usize) -> Result<Duration, String> {
         self.number(&format!("run {calls}")).map(Duration::from_nanos)
     }
@@ -91,7 +91,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // the end of its input is its end
+        // the process ends with its input
         drop(self.input.take());
         _ = self.child.wait();
     }

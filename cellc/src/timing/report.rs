@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! Measured times as a table and as JSON.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use super::floor::{Floor, FloorTimes, Work};
 use super::turns::{Samples, Turn, measure};
 use crate::arch::Isa;
 
-/// One who was measured.
+/// A contender: generated code or another library.
 pub struct Row {
     /// The language or library.
     pub name: String,
-    /// The instruction set, where it is known.
+    /// The instruction set. `None` if unknown.
     pub isa: Option<String>,
-    /// Of another's library.
+    /// The version of the library.
     pub version: String,
-    /// What it computes, if that is not what the others do.
+    /// A function other than the workload's, if the contender computes another. `None`: the
+    /// workload's function.
     pub other_function: Option<&'static str>,
-    /// What was chosen that is not the default, where others beside it are compiled with default
-    /// options.
+    /// A non-default option, if default options are measured as well.
     pub trade: Option<&'static str>,
-    /// How right it is.
+    /// The accuracy of the outputs.
     pub agreement: Agreement,
 }
 
 impl Row {
-    /// Whether cellc made it for what is asked, with default options.
+    /// True for code by cellc with default options and the workload's function.
     fn is_cellc(&self) -> bool {
         self.name.starts_with("cellc") && self.other_function.is_none() && self.trade.is_none()
     }
@@ -37,7 +37,7 @@ impl Row {
         [Some(&self.name[..]), self.trade, self.isa.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// What there is to say about it.
+    /// Version and deviating function, as a note.
     fn note(&self) -> String {
         let other = self.other_function.map(|what| format!("other function: {what}"));
         [Some(self.version.clone()), other]
@@ -49,19 +49,19 @@ impl Row {
     }
 }
 
-/// One measurement of everyone, by the step.
+/// One measurement of all contenders, per step.
 pub struct Run {
-    /// Of every instruction set, the widest vectors last.
+    /// The floors of all instruction sets, widest vectors last.
     pub floors: Vec<FloorTimes>,
-    /// Of every row.
+    /// The samples of all rows.
     pub samples: Vec<Samples>,
 }
 
 impl Run {
-    /// Times the floors and everyone else in turns, each call of so many steps.
+    /// Times floors and contenders in turns. Each call makes `steps` steps.
     ///
     /// # Errors
-    /// The first of a turn.
+    /// The first error of a turn.
     pub fn measure<'a>(
         floors: &'a [Floor],
         work: &'a Work,
@@ -78,7 +78,7 @@ impl Run {
         Ok(Self { floors, samples: samples.collect() })
     }
 
-    /// How many samples there are of everyone.
+    /// The number of samples per contender.
     pub fn rounds(&self) -> usize {
         self.floors[0].stream.rounds()
     }
@@ -86,30 +86,30 @@ impl Run {
 
 /// The times of one workload, or of one model.
 pub struct Report {
-    /// Its name.
+    /// The name of the workload or model.
     pub name: String,
-    /// What it is, in words.
+    /// A description in words.
     pub description: String,
-    /// Steps in a call, each of which a time is given for.
+    /// Steps per call. Times are per step.
     pub steps: usize,
-    /// What a call has to do.
+    /// The work of a call.
     pub work: Work,
-    /// Who was measured.
+    /// The contenders.
     pub rows: Vec<Row>,
-    /// At least one.
+    /// The runs, at least one.
     pub runs: Vec<Run>,
-    /// Who could not take part, and why.
+    /// Contenders that cannot run, with the reason.
     pub absent: Vec<(String, String)>,
 }
 
-/// Time over a floor, or over another's time.
+/// A time relative to a floor or to another contender's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Of the best run: the shortest time over the other's shortest.
+    /// In the best run: the shortest time over the other's shortest time.
     pub best: f64,
-    /// The same of the worst run.
+    /// In the worst run: the shortest time over the other's shortest time.
     pub worst: f64,
-    /// The least of the runs' medians, and its quartiles: of the ratios round by round.
+    /// Quartiles of ratios round by round, from the run with the smallest median.
     quartiles: [f64; 3],
 }
 
@@ -127,7 +127,7 @@ impl Ratio {
         })
     }
 
-    /// The least of the runs' medians of the ratios round by round.
+    /// The smallest median of any run, over ratios round by round.
     pub fn median(&self) -> f64 {
         self.quartiles[1]
     }
@@ -139,41 +139,41 @@ impl Ratio {
 }
 
 impl Report {
-    /// The floor of the row's own instruction set, by its place.
+    /// The index of the floor for the row's instruction set.
     fn own_floor(&self, row: usize) -> Option<usize> {
         self.runs[0].floors.iter().position(|f| Some(f.isa) == self.rows[row].isa.as_deref())
     }
 
-    /// A row over a floor.
+    /// A row relative to a floor.
     fn over_floor(&self, row: usize, floor: usize) -> Ratio {
         Ratio::new(self.runs.iter().map(|run| (&run.samples[row], run.floors[floor].samples())))
     }
 
-    /// A row over the floor of its own instruction set, where it has one.
+    /// A row relative to the floor of its instruction set. `None` without a known instruction set.
     pub fn over_own_floor(&self, row: usize) -> Option<Ratio> {
         Some(self.over_floor(row, self.own_floor(row)?))
     }
 
-    /// A row over the floor of the widest vectors that the machine has.
+    /// A row relative to the floor of the machine's widest vectors.
     pub fn over_widest_floor(&self, row: usize) -> Ratio {
         self.over_floor(row, self.runs[0].floors.len() - 1)
     }
 
-    /// A row with a trade over its language and instruction set with default options.
+    /// A row with a non-default option, relative to the row of its language and instruction set
+    /// with default options.
     pub fn over_default(&self, row: usize) -> Option<Ratio> {
         let this = &self.rows[row];
         let default = |isa: Option<&str>| {
             let is_it = |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
-        // where default options have no code for an instruction set, its machines run what it
-        // extends
+        // without default code for an instruction set, machines run the extended instruction set
         let mut extended = this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
         let default = default(this.isa.as_deref()).or_else(|| extended.find_map(|isa| default(Some(isa.name))))?;
         Some(Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[default]))))
     }
 
-    /// The row of the fastest that cellc made.
+    /// The row of the fastest code by cellc.
     fn fastest(&self) -> usize {
         let own = |&row: &usize| self.rows[row].is_cellc();
         let time = |row: usize| best(self.runs.iter().map(|run| &run.samples[row]));
@@ -183,13 +183,13 @@ impl Report {
             .expect("cellc has the generic body")
     }
 
-    /// A row over the fastest that cellc made.
+    /// A row relative to the fastest code by cellc.
     pub fn over_cellc(&self, row: usize) -> Ratio {
         let fastest = self.fastest();
         Ratio::new(self.runs.iter().map(|run| (&run.samples[row], &run.samples[fastest])))
     }
 
-    /// Everything that was measured.
+    /// All measurements.
     pub fn json(&self) -> Value {
         let times = |all: &dyn Fn(&Run) -> &Samples| {
             let runs = || self.runs.iter().map(all);
@@ -233,12 +233,12 @@ impl Report {
     }
 }
 
-/// The shortest of all runs.
+/// The shortest time of all runs.
 fn best<'a>(runs: impl Iterator<Item = &'a Samples>) -> f64 {
     runs.map(Samples::best).fold(f64::INFINITY, f64::min)
 }
 
-/// The least median of all runs.
+/// The smallest median of all runs.
 fn median<'a>(runs: impl Iterator<Item = &'a Samples>) -> f64 {
     runs.map(|samples| samples.quantile(0.5)).fold(f64::INFINITY, f64::min)
 }
@@ -249,7 +249,7 @@ impl fmt::Display for Report {
         writeln!(f, "{name}: {description}; {} bytes to stream", work.weight_bytes())?;
         let floors = &runs[0].floors;
         let over = format!("over {}", floors.last().map_or("", |floor| floor.isa));
-        // of a single run there is nothing to spread
+        // a single run has no spread
         let spread = |worst: Option<f64>| match (runs.len(), worst) {
             (1, _) => String::new(),
             (_, worst) => format!("{:>9}", worst.map_or("worst".to_owned(), |worst| format!("{worst:.3}"))),

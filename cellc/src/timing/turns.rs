@@ -1,34 +1,34 @@
-//! Time: all that are compared take turns on one core.
+//! Timing: contenders take turns on one core.
 
 use std::time::{Duration, Instant};
 
-/// One who takes turns: makes as many calls as it is told, and says how long they took.
+/// A contender: makes the requested number of calls and returns their duration.
 pub type Turn<'a> = Box<dyn FnMut(usize) -> Result<Duration, String> + 'a>;
 
-/// How long a sample should take: long beside a reading of the clock, short beside the time slice
-/// of a scheduler.
+/// The target duration of a sample: long relative to a clock reading, short relative to the time
+/// slice of a scheduler.
 const SAMPLE: Duration = Duration::from_micros(50);
 
-/// Rounds that are taken however long they last: fewer have no median worth the name.
+/// The minimum number of rounds, regardless of time: fewer rounds give no useful median.
 const LEAST_ROUNDS: usize = 11;
 
-/// Nanoseconds a call, a sample for each round.
+/// Nanoseconds per call, one sample per round.
 #[derive(Clone, Debug)]
 pub struct Samples(Vec<f64>);
 
-/// How long it took.
+/// The duration of `work`.
 pub fn timed(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
 }
 
-/// Takes samples of everyone, each round in another order of the same ring, so that a slower or
-/// faster spell of the machine falls on all. There are `rounds` rounds, or as many as fit into
+/// Takes samples of all contenders. The starting contender rotates from round to round, so slower
+/// and faster spells of the machine affect all contenders. Ends after `rounds` rounds or after
 /// `time`.
 ///
 /// # Errors
-/// The first of a turn.
+/// The first error of a turn.
 pub fn measure(turns: &mut [Turn<'_>], rounds: usize, time: Duration) -> Result<Vec<Samples>, String> {
     let calls = turns.iter_mut().map(calibrate).collect::<Result<Vec<usize>, _>>()?;
     let mut samples = vec![Samples(Vec::new()); turns.len()];
@@ -39,7 +39,7 @@ pub fn measure(turns: &mut [Turn<'_>], rounds: usize, time: Duration) -> Result<
         }
         for i in 0..turns.len() {
             let i = (i + round) % turns.len();
-            // caches and branch predictors know the one before
+            // warm-up: caches and branch predictors still serve the previous contender
             turns[i](calls[i].div_ceil(8))?;
             samples[i].0.push(turns[i](calls[i])?.as_secs_f64() * 1e9 / calls[i] as f64);
         }
@@ -47,7 +47,7 @@ pub fn measure(turns: &mut [Turn<'_>], rounds: usize, time: Duration) -> Result<
     Ok(samples)
 }
 
-/// How many calls a sample takes.
+/// The number of calls per sample.
 fn calibrate(turn: &mut Turn<'_>) -> Result<usize, String> {
     let mut calls = 1;
     while turn(calls)? < SAMPLE {
@@ -57,17 +57,17 @@ fn calibrate(turn: &mut Turn<'_>) -> Result<usize, String> {
 }
 
 impl Samples {
-    /// How many there are.
+    /// The number of rounds.
     pub fn rounds(&self) -> usize {
         self.0.len()
     }
 
-    /// The shortest.
+    /// The shortest sample.
     pub fn best(&self) -> f64 {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Those below which a part of the samples are: 0.5 gives the median.
+    /// The value with a fraction `part` of the samples below: 0.5 gives the median.
     pub fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -75,13 +75,13 @@ impl Samples {
         sorted.get((last as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
     }
 
-    /// Round by round, over another's.
+    /// The ratios to another contender, round by round.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
     }
 
-    /// With as many steps in every call.
+    /// The samples per step, for `steps` steps per call.
     #[must_use]
     pub fn a_step(&self, steps: usize) -> Self {
         Self(self.0.iter().map(|ns| ns / steps as f64).collect())

@@ -1,4 +1,4 @@
-//! Arm: AArch64, where every machine has NEON, and cores without vectors.
+//! Arm: AArch64, always with NEON, and cores with or without vectors.
 
 mod work;
 
@@ -41,7 +41,7 @@ const LANES_4: CVector = CVector {
 const LANES_4_DOTPROD: CVector =
     CVector { dot_quads: "vdotq_s32((int32x4_t){2}, (int8x16_t){0}, (int8x16_t){1})", ..LANES_4 };
 
-/// The same as the first in a body that other machines share.
+/// Four lanes of AArch64, for bodies shared with other machines.
 const LANES_4_OF_ANY: CVector = CVector {
     // of a word
     load_i8: "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8({0})))))",
@@ -49,7 +49,7 @@ const LANES_4_OF_ANY: CVector = CVector {
     ..LANES_4
 };
 
-/// Pairs of 16 bits: of a vector of weights each half is of all lanes.
+/// Pairs of 16 bits. Each half of a vector of weights has one element per lane.
 const PAIRS_BY_LANE: ByLane = ByLane {
     in_word: 2,
     c: "vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t){2}, vget_low_s16((int16x8_t){0}), (int16x8_t){1}, {4}), (int16x8_t){0}, (int16x8_t){1}, {5})",
@@ -90,8 +90,7 @@ const LANES_2: CVector = CVector {
     sums: "",
 };
 
-/// Sixteen bytes with a sign: each becomes the highest one of a lane, which is then read as a
-/// multiple of 2^-24.
+/// Sixteen signed bytes. Each byte becomes the highest byte of a lane, read as a multiple of 2^-24.
 const SIXTEEN_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8,
@@ -106,7 +105,7 @@ EACH     *to# = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(all, vreinterpre
     list: "",
 };
 
-/// Four vectors of pairs of bytes with a sign.
+/// Four vectors of pairs of signed bytes.
 const PAIRS_OF_32_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8Pair,
@@ -121,15 +120,15 @@ const PAIRS_OF_32_BYTES: CLoads = CLoads {
     list: "",
 };
 
-/// Other numbers of them.
+/// Other numbers of vectors of pairs of signed bytes.
 const PAIRS_OF_BYTES: CLoads = CLoads {
     count: None,
     text: "EACH     *to# = (TYPE)vmovl_s8(vld1_s8((const int8_t *)from + 8 * #));\n",
     ..PAIRS_OF_32_BYTES
 };
 
-/// Several vectors of f32, or of the bits of f32. Two are loaded at a distance from one pointer,
-/// more need a pointer of their own.
+/// Several vectors of f32, or of the bits of f32. Two vectors are loaded relative to one pointer,
+/// more from an extra pointer.
 const VECTORS_OF: [CLoads; 4] = {
     let of = CLoads {
         lanes: 4,
@@ -142,16 +141,16 @@ const VECTORS_OF: [CLoads; 4] = {
     [of, CLoads { element: Element::U32, ..of }, two, CLoads { element: Element::U32, ..two }]
 };
 
-/// The vectors that every AArch64 has.
+/// NEON, available on every AArch64.
 pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
-    // two products on their way to each sum
+    // two products in flight per sum
     integer_registers: 16,
     rows: 4,
     loads: 4,
-    // more are more code for little
+    // more columns add code for little gain
     pass: 4,
     c_loads: &[
         VECTORS_OF[0],
@@ -173,7 +172,7 @@ pub(super) static NEON: Isa = Isa {
     ..GENERIC
 };
 
-/// NEON with the products of bytes that ARMv8.2 may have and ARMv8.4 has.
+/// NEON with dot products of bytes, optional in ARMv8.2 and mandatory in ARMv8.4.
 pub(super) static NEON_DOTPROD: Isa = Isa {
     name: "neon_dotprod",
     words: &[4],
@@ -191,7 +190,7 @@ pub(super) static NEON_DOTPROD: Isa = Isa {
     ..NEON
 };
 
-/// Rust: what every AArch64 computes of four lanes. Weights are little-endian.
+/// Rust: operations of four lanes on every AArch64. Weights are little-endian.
 const RUST_ON_4: &[(&str, &str)] = &[
     ("from_lanes", "vld1q_f32(a.as_ptr())"),
     ("from_halves", "vld1q_f32(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
@@ -266,7 +265,7 @@ const RUST_4: RustVector = RustVector {
     operations: &[RUST_ON_4],
 };
 
-/// One lane of a fused multiply-add: every AArch64 has it, and LLVM widens it.
+/// Rust: a scalar fused multiply-add. Available on every AArch64, and LLVM vectorises it.
 const MUL_ADD: &str = "vfmas_lane_f32::<0>(c, a, vdup_n_f32(b))";
 
 /// AArch64 in a file for every machine: the generic body, fused.
@@ -307,7 +306,7 @@ pub static AARCH64: Arch = Arch {
     ..X86_64
 };
 
-/// Loads stand where they are needed.
+/// Tuning for gcc: loads stay next to their use.
 pub(super) const C_TUNING: &str = "\
 #if defined(__arm__)
 /* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
@@ -325,13 +324,13 @@ pub(super) const C_TUNING: &str = "\
 #endif
 ";
 
-/// Sums of integers, and calls for all arithmetic of floats.
+/// Tuning for gcc, for software floats: products stay next to their additions.
 const SOFT_C_TUNING: &str = "\
 /* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
 ";
 
-/// Where a fused multiply-add would be a call.
+/// The condition for a fused multiply-add as a function call.
 const NO_FMA: &str = "defined(__arm__) && !defined(__ARM_FEATURE_FMA)";
 
 /// Cortex-M4 with its FPU.
@@ -339,8 +338,8 @@ pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     key: "cortex_m4f",
     triples: &["thumbv7em-none-eabihf"],
-    // rustc 1.96 knows no registers of its FPU for assembly: `sreg` "requires the `vfp2` target
-    // feature", which no stable option enables
+    // rustc 1.96 has no FPU registers for assembly on this target: `sreg` "requires the `vfp2`
+    // target feature", and no stable option enables `vfp2`
     baseline: &SCALAR_FMA,
     c_tuning: &[C_TUNING],
     c_refused: (
@@ -381,10 +380,11 @@ pub static CORTEX_M33: Arch = Arch {
     ..CORTEX_M4F
 };
 
-/// Four lanes of Helium. Quotients and what there is no vector for are the FPU's.
+/// Four lanes of Helium. The FPU computes divisions and other operations without a vector
+/// instruction.
 const LANES_4_OF_HELIUM: CVector = CVector {
     lanes: 4,
-    // of what its intrinsics read and write in memory gcc knows the first lane alone
+    // gcc assumes loads and stores of these intrinsics touch only the first lane
     load: "",
     load_constant: "vldrwq_f32({0})",
     load_f16: "PREFIX_halves({0})",
@@ -409,8 +409,8 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     sums: "",
 };
 
-/// gcc moves sums from register to register, as they fit only those of even numbers, and works out
-/// addresses beyond 127 bytes or 508 at every row.
+/// Sums across lanes in assembly. From intrinsics, gcc would move sums between registers, since
+/// only even registers hold sums, and would compute addresses beyond 127 or 508 bytes at every row.
 const ACROSS: CAcross = CAcross {
     elements: "vldrw.u32 q0, [%[elements]], #16",
     weights: "vldrw.u32 q1, [%[weights]], #16",
@@ -424,14 +424,14 @@ const ACROSS: CAcross = CAcross {
     begin: "dls lr, %[turns]\\n1:",
     end: "le lr, 1b",
     meet: ["vmov %q[all][2], %q[all][0], %[sum0], %[sum2]", "vmov %q[all][3], %q[all][1], %[sum1], %[sum3]"],
-    // what widens bytes knows only the first eight registers
+    // widening loads of bytes need one of the first eight registers
     pointer_to_bytes: "+l",
     sum: "=&Te",
     clobbered: "\"q0\", \"q1\", \"lr\", \"memory\"",
 };
 
-/// FPSCR's cumulative flags: UFC (3), a result became 0, and IDC (7), an operand did. The FPU,
-/// which keeps them, may set the first as well: then a step is made again for nothing.
+/// FPSCR's cumulative flags: UFC (bit 3), a result was flushed, and IDC (bit 7), an operand was
+/// flushed. The FPU keeps subnormal numbers but may set UFC, so a step may be repeated needlessly.
 const FLAGS: CFlushes = CFlushes {
     begin: "\
 \x20   uint32_t flags;
@@ -442,7 +442,7 @@ const FLAGS: CFlushes = CFlushes {
     flushed: "(flags & 0x88u) != 0u",
 };
 
-/// Helium. Its arithmetic makes 0 of subnormal numbers.
+/// Helium. Its arithmetic flushes subnormal numbers.
 pub(super) static HELIUM: Isa = Isa {
     name: "helium",
     lanes: 4,
@@ -466,8 +466,8 @@ pub(super) static HELIUM: Isa = Isa {
     ..GENERIC
 };
 
-/// The same in a file for every machine, where lanes are columns. Its registers hold half the sums
-/// of the generic body, which spills the others.
+/// Helium in a file for every machine, with lanes as columns. The registers hold half the sums of
+/// the generic body; the others spill.
 pub(super) static HELIUM_OF_ANY: Isa = Isa {
     across: false,
     c_across: None,
@@ -479,16 +479,16 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     ..HELIUM
 };
 
-/// clang makes vectors of what is written for the FPU, and nothing in a file keeps it from that:
-/// gcc is told so by [`C_TUNING`].
+/// clang vectorises scalar code for the FPU with Helium, and no text in a file prevents this. For
+/// gcc, [`C_TUNING`] does.
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
 
-/// What to do about it.
+/// The advice for users of clang.
 pub(super) const WITHOUT_HELIUM: &str =
     "clang makes 0 of subnormal numbers with Helium; take -mcpu=cortex-m55+nomve.fp";
 
-/// Cortex-M55: Helium, and its FPU, which keeps what is subnormal.
+/// Cortex-M55: Helium, and an FPU without flushing.
 pub static CORTEX_M55: Arch = Arch {
     name: "cortex-m55",
     key: "cortex_m55",
@@ -503,7 +503,7 @@ pub static CORTEX_M55: Arch = Arch {
     ..CORTEX_M4F
 };
 
-/// Cortex-M0, which computes floats in software.
+/// Cortex-M0 with floats in software.
 pub static CORTEX_M0: Arch = Arch {
     name: "cortex-m0",
     key: "cortex_m0",
@@ -515,7 +515,7 @@ pub static CORTEX_M0: Arch = Arch {
     ..ONE_LANE
 };
 
-/// Cortex-M3, which computes floats in software.
+/// Cortex-M3 with floats in software.
 pub static CORTEX_M3: Arch = Arch {
     name: "cortex-m3",
     key: "cortex_m3",
@@ -528,7 +528,7 @@ pub static CORTEX_M3: Arch = Arch {
     ..ONE_LANE
 };
 
-/// Four lanes of ARMv7's NEON, for which gcc takes no operator on floats. Quotients are the FPU's.
+/// Four lanes of ARMv7's NEON. gcc takes no operators on its floats. The FPU computes divisions.
 const LANES_4_OF_ARMV7: CVector = CVector {
     load_f16: "",
     mul_add: "vmlaq_f32({2}, {0}, {1})",
@@ -536,7 +536,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     sub: "vsubq_f32({0}, {1})",
     mul: "vmulq_f32({0}, {1})",
     div: "PREFIX_quotient({0}, {1})",
-    // as integers, of which none is subnormal
+    // as integers, never subnormal
     flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
     from_signed: "vcvtq_f32_s32(vcombine_s32(vpadd_s32(vget_low_s32({0}.first), vget_high_s32({0}.first)), vpadd_s32(vget_low_s32({0}.second), vget_high_s32({0}.second))))",
     dot_pairs: "vmlal_s16({2}.first, vget_low_s16((int16x8_t){0}), vget_low_s16((int16x8_t){1})), vmlal_s16({2}.second, vget_high_s16((int16x8_t){0}), vget_high_s16((int16x8_t){1}))",
@@ -545,7 +545,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     ..LANES_4
 };
 
-/// Several vectors, each two of the registers that one instruction loads.
+/// Several vectors of two registers each, loaded by one instruction.
 const LOADS_OF_ARMV7: CLoads = CLoads {
     lanes: 4,
     element: Element::F32,
@@ -563,13 +563,13 @@ PLAIN#endif
     list: "\"=w\"(value#)",
 };
 
-/// ARMv7's NEON. Its arithmetic makes 0 of subnormal numbers. Where the most significant byte is
-/// first, gcc's intrinsics and its own vectors number lanes differently.
+/// ARMv7's NEON. Its arithmetic flushes subnormal numbers. Little-endian only: on big-endian
+/// machines, gcc's intrinsics and gcc's vectors number lanes differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 16,
-    // two for each vector of sums
+    // two registers per vector of sums
     integer_registers: 8,
     rows: 4,
     loads: 4,
@@ -602,7 +602,7 @@ pub(super) static NEON_FMA: Isa = Isa {
     ..NEON_OF_ARMV7
 };
 
-/// One lane where a multiply-add is one instruction.
+/// One lane with a fused multiply-add instruction.
 static SCALAR_FMA_OF_ARMV7: Isa = Isa {
     body_of: Some(&SCALAR),
     detection: Detection::Compiling(Condition { c: "defined(__arm__) && defined(__ARM_FEATURE_FMA)", rust: "" }),
@@ -610,7 +610,7 @@ static SCALAR_FMA_OF_ARMV7: Isa = Isa {
     ..SCALAR_FMA
 };
 
-/// ARMv7-A with VFPv3-D16; NEON and fused multiply-adds where the compiler is told of them.
+/// ARMv7-A with VFPv3-D16. NEON and fused multiply-adds depend on compiler options.
 pub static ARMV7: Arch = Arch {
     name: "armv7",
     key: "armv7",

@@ -4,7 +4,7 @@ mod work;
 
 use super::{Arch, CVector, Condition, Detection, FOUR_LANES, GENERIC, Isa, ONE_LANE, SCALAR_FMA, SOFT};
 
-/// What tells gcc how to compile for it.
+/// Tuning for gcc.
 const C_TUNING: &str = "\
 #if defined(__riscv)
 /* gcc's first scheduling pass takes more registers than there are, and values spill. */
@@ -12,10 +12,10 @@ const C_TUNING: &str = "\
 #endif
 ";
 
-/// One lane with F. The instruction reads and writes its operands alone; Rust has no safe function
-/// for it.
+/// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
+/// and writes its operands.
 static RISCV_F: Isa = Isa {
-    // what stands in a line of columns, as the vectors take it
+    // a cache line of columns, as for vectors
     pass: 4,
     calls_each: true,
     rust_mul_add: "{
@@ -30,8 +30,8 @@ static RISCV_F: Isa = Isa {
     ..SCALAR_FMA
 };
 
-/// So many lanes, for which operators of the language are instructions, but for the fused
-/// multiply-add.
+/// A vector type with `lanes` lanes. Operators of the language are instructions, apart from the
+/// fused multiply-add.
 const fn lanes(lanes: usize) -> CVector {
     CVector {
         lanes,
@@ -60,8 +60,8 @@ const fn lanes(lanes: usize) -> CVector {
     }
 }
 
-/// Vectors of 128 bits or more: sixteen lanes are a group of at most four registers, which one
-/// instruction loads, and one multiplies and adds.
+/// Vectors of 128 bits or more. Sixteen lanes are a group of at most four registers, with one
+/// instruction per load and per multiply-add.
 pub static RVV: Isa = Isa {
     name: "rvv",
     lanes: 16,
@@ -78,7 +78,7 @@ pub static RVV: Isa = Isa {
     ..GENERIC
 };
 
-/// The same in a file for every machine: the generic body, fused.
+/// RVV in a file for every machine: the generic body with fused multiply-adds.
 pub(super) static RVV_OF_ANY: Isa = Isa {
     lanes: 4,
     body_of: Some(&GENERIC),
@@ -113,7 +113,7 @@ pub static RISCV64: Arch = Arch {
     ..ONE_LANE
 };
 
-/// RISC-V of 32 bits, which computes floats in software.
+/// 32-bit RISC-V with floats in software.
 pub static RISCV32: Arch = Arch {
     name: "riscv32",
     key: "riscv32",

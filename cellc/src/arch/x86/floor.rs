@@ -1,10 +1,10 @@
-//! The loops of a floor in intrinsics: the vectors are fixed, whatever the compiler would choose.
+//! The loops of a floor in intrinsics, to fix the vectors independently of the compiler.
 
 use super::super::floor::Loops;
 use super::super::{GENERIC, Isa};
 use super::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI};
 
-/// The loops of an instruction set; `None` where this machine lacks it.
+/// The loops of an instruction set. `None` if this machine lacks the instruction set.
 pub(in crate::arch) fn loops(isa: &Isa) -> Option<Loops> {
     if *isa == GENERIC {
         Some(sse2::LOOPS)
@@ -97,8 +97,7 @@ macro_rules! vectors {
     };
 }
 
-// the baseline has no fused multiply-add: an addition and a multiplication are what its kernels
-// execute
+// the baseline has no fused multiply-add: kernels execute an addition and a multiplication
 vectors!(
     sse2, "sse2", lanes 4,
     integers __m128i, _mm_setzero_si128, _mm_load_si128, _mm_store_si128, _mm_or_si128, _mm_add_epi32,

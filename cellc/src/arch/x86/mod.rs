@@ -1,4 +1,4 @@
-//! x86-64: AVX2 and AVX-512, for which the processor is asked.
+//! x86-64: AVX2 and AVX-512, detected at run time.
 
 #[cfg(all(feature = "cli", target_arch = "x86_64"))]
 pub(super) mod floor;
@@ -6,26 +6,26 @@ pub(super) mod vectors;
 
 use super::{Arch, Condition, Costs, Detection, GENERIC, Isa, Processor, Question};
 
-/// C: where the processor is asked. gcc for Windows keeps the stack at multiples of 16 bytes and
-/// stores longer vectors there as if it were at multiples of their length (its bug 54412).
+/// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
+/// stores longer vectors on the stack with aligned moves (gcc bug 54412).
 const C_ASKED: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES))";
 
-/// The same, of compilers that know VNNI of both lengths.
+/// C: the condition for run-time detection with a compiler with VNNI of both vector lengths.
 const C_ASKED_VNNI: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 \\
                            : __GNUC__ >= 11 && (!(defined(_WIN64) || defined(__CYGWIN__)) || defined(CELLC_UNALIGNED_VECTOR_MOVES)))";
 
-/// The same, where Linux says whether a program may use tiles.
+/// C: the condition for run-time detection of tiles: Linux must permit tiles.
 const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Asks for bits of leaf 1 in ecx, of leaf 7 in ebx, and of XCR0: the registers that the operating
-/// system saves. What C asks of leaf 7 besides ebx is written out; in Rust a function of its own
-/// asks for all.
+/// Detection by bits of cpuid leaf 1 in ecx, of leaf 7 in ebx, and of XCR0, the registers saved by
+/// the operating system. C conditions on other registers of leaf 7 are spelled out. Rust has one
+/// function per instruction set.
 macro_rules! cpuid {
     ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
         cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)
@@ -62,10 +62,10 @@ macro_rules! cpuid {
     };
 }
 
-/// Rust: where the processor is asked.
+/// Rust: the condition for run-time detection.
 const RUST_ASKED: &str = "target_arch = \"x86_64\"";
 
-/// The order of loads, and where sums stay.
+/// Tuning for gcc: the order of loads, and sums in registers.
 pub(super) const C_TUNING: &str = "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -75,8 +75,8 @@ pub(super) const C_TUNING: &str = "\
 #endif
 ";
 
-/// The same where all values of kernels are structs of registers: without coalescing, gcc then
-/// copies accumulators at every row (an LSTM of 40 units takes 1.37 times as long with AVX2).
+/// Tuning for gcc with values in structs of registers. Without coalescing, gcc would copy
+/// accumulators at every row (an LSTM of 40 units takes 1.37 times as long with AVX2).
 pub(super) const C_TUNING_OF_STRUCTS: &str = "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -85,7 +85,7 @@ pub(super) const C_TUNING_OF_STRUCTS: &str = "\
 #endif
 ";
 
-/// Files for x86-64; every other machine runs the baseline.
+/// x86-64. Other machines run the baseline body of a file.
 pub static X86_64: Arch = Arch {
     name: "x86-64",
     key: "x86_64",
@@ -111,15 +111,15 @@ pub static X86_64: Arch = Arch {
     most_elements: 1 << 28,
     line: 64,
     costs: Costs {
-        // that of the smallest machine with vectors
+        // the L1 cache of the smallest machine with vectors
         first_level: 32 << 10,
-        // from somewhat more than the 48 KiB that most machines have, up to some five times as much
+        // from somewhat more than the usual L1 cache of 48 KiB to about five times as much
         // (measured on a Zen 5 with integers: 0.67 to 1.07 of the time)
         alternate_near: [56 << 10, 224 << 10],
-        // half of the second level of a server's core, as the other half holds what else is read,
-        // and as much as a desktop's has in all
+        // half the L2 cache of a server core, as other data takes the other half; the whole L2
+        // cache of a desktop core
         alternate_from: 512 << 10,
-        // twice the second level of a server's core
+        // twice the L2 cache of a server core
         partly_near: 2 << 20,
         first_level_rate: 128.0,
         second_level_rate: 48.0,
@@ -152,12 +152,13 @@ pub static X86_64: Arch = Arch {
     begin: 0,
 };
 
-/// Zen 5 prefetches for every load instruction that moves by less than some 8 KiB from turn to
-/// turn, and is slowed down by that where weights are in the second level: with turns so long an
-/// LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and 0.96 with AVX-512.
+/// The smallest distance, in bytes, between the loads of one instruction in successive iterations
+/// that avoids prefetches. Zen 5 prefetches below about 8 KiB, which slows loads from the L2 cache.
+/// With longer iterations, an LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and
+/// 0.96 with AVX-512.
 const LOAD_DISTANCE: usize = 8 << 10;
 
-/// AVX2 with FMA and F16C, which came before both.
+/// AVX2 with FMA and F16C, both older than AVX2.
 pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
@@ -177,7 +178,7 @@ pub static AVX2: Isa = Isa {
     ..GENERIC
 };
 
-/// The AVX-512 that every machine since Skylake-SP has.
+/// AVX-512 as in every machine since Skylake-SP.
 pub static AVX512: Isa = Isa {
     name: "avx512",
     lanes: 16,
@@ -246,8 +247,8 @@ pub static AVX512_VNNI: Isa = Isa {
     ..AVX512
 };
 
-/// The AVX-512 of machines with AMX, and its tiles of bytes. Linux is asked for them, as it makes
-/// room to save them only then.
+/// AVX-512 and byte tiles of machines with AMX. Programs must ask Linux for permission, as Linux
+/// reserves memory for tiles only on request.
 pub static AMX: Isa = Isa {
     name: "amx",
     words: &[4],
@@ -270,11 +271,11 @@ pub static AMX: Isa = Isa {
     ..AVX512_VNNI
 };
 
-/// One lane of a fused multiply-add: safe where the feature is enabled, and LLVM widens it.
+/// Rust: a scalar fused multiply-add. Safe with the target feature enabled, and LLVM vectorises it.
 const MUL_ADD: &str = "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c)))";
 
-/// What processor and operating system have. cpuid is a safe function in some versions of Rust, an
-/// unsafe one in others.
+/// Detection of processor and operating system features. cpuid is a safe function in newer versions
+/// of Rust, an unsafe function in older versions.
 static CPUID: Processor = Processor {
     c_header: "cpuid.h",
     c: "

@@ -1,4 +1,4 @@
-//! How C and Rust spell x86 vectors: intrinsics, which gcc and clang read alike.
+//! x86 vectors in C and Rust: intrinsics with equal spelling for gcc and clang.
 
 use super::super::{CVector, RustVector};
 
@@ -25,7 +25,7 @@ const LANES_16: CVector = CVector {
     load_i8_pairs: "_mm512_castsi512_ps(_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
-    // the signs of elements go over to the weights, none of which is -128
+    // moves the signs of elements to the weights, none of which is -128
     dot_quads: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), _mm512_setzero_si512(), (__m512i){0})), _mm512_set1_epi16(1)))",
     sums: "",
 };
@@ -123,7 +123,7 @@ pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
     },
 ];
 
-/// Rust: operations of 128 bits that SSE2 has.
+/// Rust: operations of 128 bits in SSE2.
 const BITS_128: &[(&str, &str)] = &[
     ("from_lanes", "_mm_loadu_ps(a.as_ptr())"),
     ("to_lanes", "_mm_storeu_ps(b.as_mut_ptr(), a)"),
@@ -148,7 +148,7 @@ const BITS_128: &[(&str, &str)] = &[
     ("dot_pairs", "_mm_add_epi32(c, _mm_madd_epi16(a, b))"),
 ];
 
-/// Rust: operations of four lanes of SSE2, which multiplies and adds with two roundings.
+/// Rust: operations of four lanes of SSE2. A multiply-add has two roundings.
 const ON_SSE2: &[(&str, &str)] = &[
     ("from_halves", "_mm_loadu_ps(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
@@ -169,8 +169,8 @@ const ON_SSE2: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rust: operations of four lanes of AVX2 with FMA. The signs of elements go over to the weights,
-/// none of which is -128.
+/// Rust: operations of four lanes of AVX2 with FMA. Dot products of bytes move the signs of
+/// elements to the weights, none of which is -128.
 const ON_4: &[(&str, &str)] = &[
     ("from_halves", "_mm_cvtph_ps(_mm_loadl_epi64(a.as_ptr().cast()))"),
     ("from_bytes", "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32(a.as_ptr().cast())))"),
@@ -300,7 +300,7 @@ const AVX_VNNI_4: &[(&str, &str)] =
 const AVX_VNNI_8: &[(&str, &str)] =
     &[("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"), ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)")];
 
-/// Rust: what every x86-64 has, in a body that other machines may share.
+/// Rust: SSE2, available on every x86-64. For bodies shared with other machines.
 pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
     lanes: 4,
     processor: "x86_64",
@@ -310,7 +310,7 @@ pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
     operations: &[ON_SSE2, BITS_128],
 }];
 
-/// Rust: a register of so many lanes in a body for x86-64 alone.
+/// Rust: a register of `lanes` lanes, for bodies for x86-64 only.
 const fn register(lanes: usize, operations: &'static [&'static [(&'static str, &'static str)]]) -> RustVector {
     let (register, integers) = match lanes {
         4 => ("__m128", "__m128i"),
