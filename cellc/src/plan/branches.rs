@@ -183,7 +183,7 @@ impl Wanted {
         }
     }
 
-    /// The sides that need at least one of these values.
+    /// The common sides of the needed ones of `values`.
     fn of(&self, values: &[usize]) -> Vec<Side> {
         let mut each = values.iter().filter_map(|value| self.0.get(value));
         let mut all = each.next().cloned().unwrap_or_default();

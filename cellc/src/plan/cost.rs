@@ -1,5 +1,5 @@
-//! What a product costs, in cycles of one core: what the plan chooses by. The constants are the
-//! architecture's.
+//! The cost model of products, in cycles of one core. Plans minimise these costs. The constants
+//! come from the architecture.
 
 use std::fmt;
 
@@ -8,67 +8,67 @@ use crate::arch::{Arch, Costs, Isa, TILE_WORDS};
 use crate::model::counted;
 use crate::request::WeightFormat;
 
-/// Rows of which tiles take less time than vectors of words (measured with a GRU of 128 units: 1.4
-/// times as long for 4 rows, 1.12 for 8, 0.88 for 16).
+/// The smallest number of rows for tiles. With fewer rows, vectors of words are faster (measured
+/// with a GRU of 128 units: tiles take 1.4 times as long for 4 rows, 1.12 for 8, 0.88 for 16).
 pub(super) const LEAST_TILE_ROWS: usize = 12;
 
-/// What the instructions of tiles cost, in cycles of Sapphire Rapids, by Intel's Optimization
-/// Reference Manual.
+/// The costs of tile instructions in cycles of Sapphire Rapids, from Intel's Optimization Reference
+/// Manual.
 struct TileCosts {
-    /// Until new shapes are set.
+    /// Latency of setting new shapes.
     shapes: usize,
-    /// Until what is loaded can be multiplied.
+    /// Latency of a load before a product.
     load: usize,
-    /// Until sums can be added to.
+    /// Latency of a product before an addition to its sums.
     latency: usize,
-    /// Between products, and between stores, of full tiles.
+    /// Cycles between products and between stores of full tiles.
     each: usize,
-    /// For a vector of sums that goes through memory. With this, what was measured is met: 1.59 for
-    /// 4 rows, 1.11 for 8, 0.87 for 16.
+    /// Cycles of a vector of sums through memory. Chosen to reproduce measurements: 1.59 for 4
+    /// rows, 1.11 for 8, 0.87 for 16.
     sums: usize,
 }
 
 const TILES: TileCosts = TileCosts { shapes: 204, load: 45, latency: 52, each: 16, sums: 1 };
 
-/// Cycles of so many operations on vectors, and of so many bytes that are read at a rate of bytes a
-/// cycle: whichever take longer.
+/// The larger of two times in cycles: vector operations, and loads of `bytes` at `rate` bytes per
+/// cycle.
 pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
     (operations / costs.begun).max(bytes / rate)
 }
 
-/// Vectors of sums that a pass over the rows of a panel holds for each of `rows` rows at once, of
-/// `vectors` that there are; 0 where not even one has registers. Beside the accumulators there are
-/// the vectors of weights, the element that they are multiplied by, and one more, as compilers load
-/// the next element early: without it they spill at every row.
+/// The number of sum vectors, out of `vectors`, that a pass over the rows of a panel holds for each
+/// of `rows` rows. 0 if the registers do not hold one. Besides accumulators, registers hold the
+/// vectors of weights, one element, and one more element, since compilers load the next element
+/// early and would otherwise spill at every row.
 pub fn tile_vectors(product: &Product, vectors: usize, rows: usize, isa: &Isa, arch: &Arch) -> usize {
     let (chains, _) = product.widest();
     let most = (product.registers(isa) - 2) / (rows * chains + 1);
     if most == 0 || vectors == 0 {
         return 0;
     }
-    // of equal size, as a short one would wait for the latency of its few chains; whole lines of
-    // the cache, so that none is read twice
+    // passes of equal size, since a short pass would wait for the latency of its few chains; whole
+    // cache lines, to read no line twice
     let line = arch.vectors_of_line(isa);
     let equal = vectors.div_ceil(vectors.div_ceil(most));
     Some(equal.next_multiple_of(line)).filter(|whole| *whole <= most).unwrap_or(equal)
 }
 
-/// So many things in parts of at most so many each, of equal size or nearly: how many parts of
-/// which size.
+/// Divides `all` items into the fewest parts of at most `most` items, as equal as possible. Yields
+/// (number of parts, size).
 pub fn equal_parts(all: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let parts = all.div_ceil(most.max(1)).max(1);
     let (size, larger) = (all / parts, all % parts);
     [(larger, size + 1), (parts - larger, size)].into_iter().filter(|(parts, size)| parts * size > 0)
 }
 
-/// Output channels of a convolution whose weights stand side by side, for every instruction set.
+/// The number of interleaved output channels of a convolution, on every instruction set.
 pub fn window_channels(channels: usize, arch: &Arch) -> usize {
     channels.min(arch.costs.most_channels)
 }
 
-/// What a convolution to so many output channels, at so many vectors of positions, holds sums of at
-/// once, perhaps of integers: output channels and vectors. Beside the sums there are the vectors of
-/// x or the weights, whichever are fewer, one of the others, and one more.
+/// The tile of a convolution: output channels and vectors of positions with sums in registers.
+/// Besides the sums, registers hold the vectors of x or the weights (the smaller number), one of
+/// the others, and one more.
 pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, bool), arch: &Arch) -> (usize, usize) {
     let costs = &arch.costs;
     let registers = if of_integers { isa.integer_registers } else { isa.registers };
@@ -86,8 +86,8 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
         let (full, rest) = (vectors / held, vectors % held);
         full as f64 * columns(channels, held) + if rest > 0 { columns(channels, rest) } else { 0.0 }
     };
-    // gcc loads what is multiplied twice from memory as often, so the vectors are held where there
-    // are several channels
+    // gcc reloads operands with two uses from memory, so vectors stay in registers if several
+    // channels use them
     let fits = |&(channels, held): &(usize, usize)| {
         channels * held + channels.min(held) + 2 <= registers && (held <= channels || channels < 4)
     };
@@ -96,12 +96,12 @@ pub fn window_tile(channels: usize, vectors: usize, (isa, of_integers): (&Isa, b
     tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
-/// Cycles for one row of weights, all columns of a panel, `rows` rows at once, and loads; infinite
-/// where that has no registers.
+/// Cycles and loads for one row of weights over all columns of a panel, with `rows` rows at once.
+/// Infinite if the registers do not suffice.
 fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) -> (f64, f64) {
     let costs = &arch.costs;
     let (chains, active) = product.widest();
-    // a single row treats its gates as one run of lanes where columns fill no vector
+    // for a single row, gates are one run of lanes if columns fill no vector
     let vectors = match rows {
         1 => super::vectors(active * columns, isa.lanes).len(),
         _ => active * super::vectors(columns, isa.lanes).len(),
@@ -121,8 +121,7 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
     all
 }
 
-/// How many rows to compute at once, of as many as a product has, and cycles for a row of weights
-/// and a row of x.
+/// The best number of rows computed at once, and cycles per row of weights and row of x.
 pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch: &Arch) -> (usize, f64) {
     let all = product.together;
     let columns = panels[0].columns;
@@ -140,12 +139,11 @@ pub(super) fn rows_at_once(product: &Product, panels: &[Panels], isa: &Isa, arch
     (rows, total(rows).0)
 }
 
-/// Cycles in which the sums of some rows are made.
+/// Cycles for the sums of some rows, with tiles and with vectors.
 ///
-/// Of each panel up to four tiles of sums are made at once, then the next ones, and at last the
-/// columns that fill no tile: a tile of their own, which takes as long as a full one, and shapes of
-/// its own. Each of these begins when the one before is done, which costs much where rows are
-/// short.
+/// Each panel is computed in groups of up to four tiles. The remaining columns take a narrow tile
+/// with separate shapes, as slow as a full tile. Each group waits for the group before, a high cost
+/// with few words per row.
 pub(super) struct TileCycles {
     rows: usize,
     by_tiles: usize,
@@ -167,14 +165,14 @@ impl TileCycles {
                 let sums = rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
                 by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
                 by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
-                // two begin in a cycle
+                // two per cycle
                 by_vectors += sums * words / 2;
             }
         }
         Self { rows, by_tiles, by_vectors }
     }
 
-    /// Whether tiles take a tenth less time than vectors of words.
+    /// True if tiles take at most 90 % of the time of vectors of words.
     pub(super) fn pay(&self) -> bool {
         self.rows >= LEAST_TILE_ROWS && self.by_tiles * 10 <= self.by_vectors * 9
     }
@@ -191,9 +189,9 @@ impl fmt::Display for TileCycles {
     }
 }
 
-/// Whether the x terms of all steps are worth computing first: what reading W at every step takes
-/// longer than several rows at once and a detour of the sums through memory; and whether that
-/// memory is no more than a quarter of the weights'.
+/// Decides whether to compute the x terms of all steps first, with the reason. `Ok` if two
+/// conditions hold: reading W at every step takes longer than computing several rows at once and
+/// storing the sums; and the stored sums take at most a quarter of the memory of the weights.
 pub(super) fn input_first(
     product: &Product,
     panels: &[Panels],
@@ -225,16 +223,17 @@ pub(super) fn input_first(
     }
 }
 
-/// Columns of a full panel where several rows share each weight: as many as the first level holds,
-/// so that passes over a panel find it there.
+/// Columns of a full panel if several rows share each weight: as many as the L1 cache holds, so
+/// that later passes over a panel hit the L1 cache.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     let (line, costs) = (arch.line / 4, &arch.costs);
     let of_column: usize = Phase::ALL.iter().map(|&p| 4 * product.phase_rows(p) * product.active(p)).sum();
     (costs.first_level / of_column.max(1) / line * line).clamp(line, costs.most_shared).min(product.units)
 }
 
-/// Whether two threads save at least twice the time that they need to synchronise, and why. Weights
-/// beyond the L2 cache gain as much: two cores read more from the L3 cache than one.
+/// Decides whether to use two threads, with the reason. `Ok` if two threads save at least twice the
+/// time of synchronisation. Weights beyond the L2 cache gain as much: two cores read more per cycle
+/// from the L3 cache than one.
 pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs) -> Result<String, String> {
     let bytes = |phase| {
         let rows = product.phase_rows(phase);
@@ -252,16 +251,15 @@ pub(super) fn two_threads(product: &Product, format: WeightFormat, costs: &Costs
     }
 }
 
-/// Columns of a full panel where one row is computed at a time and panels cover `units`, and why;
-/// `activations` for each unit.
+/// Columns of a full panel if one row is computed at a time and panels cover `units` units, with
+/// the reason. `activations` is the number of activations per unit.
 pub(super) fn own_columns(product: &Product, units: usize, activations: usize, arch: &Arch) -> (usize, String) {
     let (line, costs) = (arch.line / 4, &arch.costs);
     let (chains, active) = product.widest();
     let rows: usize = Phase::ALL.iter().map(|&p| if product.active(p) > 0 { product.phase_rows(p) } else { 0 }).sum();
     let bytes = 4 * product.multiply_adds();
     if bytes > costs.alternate_from {
-        // what comes from beyond the second level hides all else; two lines of each sum are what it
-        // fetches ahead best
+        // loads from beyond the L2 cache dominate; two lines of each sum are prefetched best
         let columns = ((8 / active).max(2) * line).min(units);
         return (columns, format!("{} KiB of weights are read from beyond the L2 cache", bytes >> 10));
     }
@@ -281,9 +279,9 @@ pub(super) fn own_columns(product: &Product, units: usize, activations: usize, a
     let speed = if bytes <= costs.first_level / 2 { costs.first_level_rate } else { costs.second_level_rate };
     let arrives = (active * 4 * line) as f64 / costs.second_level_rate;
     if bytes > costs.first_level && arrives > costs.latency / chains as f64 && line < units {
-        // nothing is gained by more sums at once, and every instruction set reads these rows in one
-        // piece (measured on an Intel core: 0.87 to 0.95 of the time for LSTMs of 64 to 128 units
-        // with 8 lanes, 0.91 to 1.03 with 16)
+        // more sums at once gain nothing, and every instruction set reads these rows contiguously
+        // (measured on an Intel core: 0.87 to 0.95 of the time for LSTMs of 64 to 128 units with 8
+        // lanes, 0.91 to 1.03 with 16)
         return (
             line,
             format!("a row of so few takes {arrives:.1} cycles from the L2 cache, longer than a multiply-add"),

@@ -1,9 +1,9 @@
-//! Decides every size: panels, tiles, unrolling, weight layout, precision. A pure function of model
-//! and options.
+//! The plan: panels, tiles, unrolling, weight layout, precision. A pure function of model and
+//! options.
 //!
-//! What sets the order of summation (panels never do; only which terms a sum has and in what order)
-//! depends on the model alone, so that every instruction set computes the same bits. Tiles depend
-//! on the instruction set.
+//! The order of summation depends on the model alone, so all instruction sets compute equal bits.
+//! The order consists of the terms of each sum and their sequence; panels do not affect it. Tiles
+//! depend on the instruction set.
 
 mod branches;
 mod cost;
@@ -30,10 +30,10 @@ use crate::request::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unro
 /// with 32 rows 0.98).
 const LEAST_TURNS: usize = 32;
 
-/// Rows times vectors of a cell up to which `--unroll auto` unrolls it fully.
+/// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
 ///
-/// Straight-line code takes rustc more than linear time: 20 vectors of 16 lanes half a second, 240
-/// some 20 seconds.
+/// Compile times of straight-line code grow faster than its length: rustc takes half a second for
+/// 20 vectors of 16 lanes, about 20 seconds for 240.
 const UNROLL_BUDGET: usize = 32;
 
 /// The factor of R in a sum.
@@ -54,13 +54,13 @@ pub enum Operand {
 pub struct Sum {
     /// The name in generated code.
     pub name: &'static str,
-    /// The part of B that is added last.
+    /// The part of B, added last. `None`: no bias.
     pub bias: Option<usize>,
-    /// The gate of W that adds to the sum.
+    /// The gate of W with weights of the sum. `None`: no x terms.
     pub w: Option<usize>,
-    /// The gate of R that adds to the sum, and the factor of R.
+    /// The gate of R with weights of the sum, and the factor of R. `None`: no h terms.
     pub r: Option<(usize, Operand)>,
-    /// The part of P that is multiplied by a cell state and added after the bias.
+    /// The part of P, multiplied by a cell state and added after the bias.
     pub peephole: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ const fn sum(name: &'static str, bias: usize, w: Option<usize>, r: Option<(usize
     Sum { name, bias: Some(bias), w, r, peephole: None }
 }
 
-/// The sums of a cell, in the order in which a row of packed weights holds them.
+/// The sums of a cell, in the order of a row of packed weights.
 pub fn sums(cell: &ValidCell) -> Vec<Sum> {
     use Operand::{Hidden, ResetHidden};
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
@@ -106,8 +106,8 @@ pub struct Product {
     pub rows: usize,
     /// Steps of a sequence; else 1.
     pub steps: usize,
-    /// Upper limit for rows, or steps of a row, that share each weight that is read. Several steps
-    /// share weights of x only.
+    /// Upper limit for rows, or steps of a row, per weight load. Several steps share weights of x
+    /// only.
     pub together: usize,
     /// Chains of additions for the terms of x.
     pub input_chains: usize,
@@ -254,7 +254,7 @@ impl ProductPlan {
         self.unrolled_rows(isas).into_iter().chain(self.said_chains(isas)).collect()
     }
 
-    /// The instruction sets that compute integer sums in chains, and the largest number of chains.
+    /// The instruction sets with chains in integer sums, and the largest number of chains.
     fn said_chains(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
             let sums = self.tilings[at].iter().map(|tiling| tiling.most_vectors() * self.product.active(phase));
@@ -264,7 +264,7 @@ impl ProductPlan {
         Some(format!("{names}: each sum is added up in up to {most} chains, which hide the latency of instructions"))
     }
 
-    /// The instruction sets that unroll loops over rows, and the largest factor.
+    /// The instruction sets with unrolled loops over rows, and the largest factor.
     fn unrolled_rows(&self, isas: &[(&'static Isa, bool)]) -> Option<String> {
         let size = self.product.format.encoding(0).element().size();
         let (names, most) = self.on_isas(isas, |at, isa, phase| {
@@ -288,9 +288,8 @@ impl ProductPlan {
     /// remainder. At least two iterations remain: without a loop, compilers load all elements
     /// before the loop over panels.
     pub fn turns_at_once(&self, turns: usize, bytes: usize, isa: &Isa) -> Option<usize> {
-        // without one instruction for products and sum, four bytes take so many that loads are no
-        // limit, and compilers add up pairs of 16 bits in another order, in far more registers than
-        // there are
+        // without a dot product instruction, four bytes take so many instructions that loads are
+        // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
         let is_limit = self.product.format == WeightFormat::F32 || isa.unsigned_quads;
         let distance = isa.load_distance;
         if !self.loads_apart || !is_limit || distance == 0 || turns * bytes < distance || turns < 2 * TURNS {
@@ -444,7 +443,7 @@ impl Product {
         Phase::ALL.into_iter().map(weights).sum::<usize>() * self.format.encoding(0).element().size()
     }
 
-    /// The most chains that a phase has, and the most sums.
+    /// The largest number of chains in any phase, and the largest number of sums.
     fn widest(&self) -> (usize, usize) {
         let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
         (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
@@ -505,9 +504,9 @@ impl Product {
 pub enum Phase {
     /// The rows of W, one for each element of x.
     Input,
-    /// The rows of R that multiply h.
+    /// The rows of R, multiplied by h.
     Hidden,
-    /// The rows of R that multiply r.h.
+    /// The rows of R, multiplied by r.h.
     ResetHidden,
 }
 
@@ -531,7 +530,7 @@ impl Sum {
         }
     }
 
-    /// The gate of W or R with the rows that add to the sum in a phase.
+    /// The gate of W or R with weights of the sum in a phase. `None`: no weights in the phase.
     pub fn gate(&self, phase: Phase) -> Option<usize> {
         match (phase, self.r) {
             (Phase::Input, _) => self.w,
@@ -551,21 +550,22 @@ pub struct Blocks {
     pub stride: usize,
 }
 
-/// Equal panels: `count` times `columns` neighbouring elements of h, and the places of their
-/// weights.
+/// Panels of equal size: `count` times `columns` neighbouring elements of h, and the places of
+/// their weights.
 ///
-/// The weights of one panel are, in its block of `early`: biases, peepholes, the rows of the Input
-/// phase and those of the Hidden phase; for sums that are complete only after the ResetHidden
-/// phase, biases and rows of that phase stand after all panels, in its block of `late`. A row holds
-/// the columns of each sum that takes part, sum after sum; where several words of a row of the
-/// matrix are [abreast](Product::abreast), each column is so many of them, and [all rows of a
-/// sum](Product::row_of) stand before those of the next. Where matrices are not f32, biases,
-/// peepholes and scales have a buffer of their own.
+/// The block of a panel in `early` holds biases, peepholes, the rows of the Input phase and the
+/// rows of the Hidden phase. Sums with a ResetHidden phase have their biases and the rows of that
+/// phase in a second block in `late`, after all early blocks.
+///
+/// A row holds the columns of each sum of the phase, sum after sum. With [interleaved
+/// words](Product::abreast), each column has several words of a row, and [all rows of a
+/// sum](Product::row_of) precede the rows of the next sum. If matrices are not f32, biases,
+/// peepholes and scales are in a separate buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// The number of panels.
     pub count: usize,
-    /// Elements of h in one.
+    /// Elements of h per panel.
     pub columns: usize,
     /// First element of h.
     pub first: usize,
@@ -597,15 +597,14 @@ impl Panels {
     }
 }
 
-/// The vectors of one instruction set that cover the columns of one panel.
+/// The coverage of a panel's columns by vectors of one instruction set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tiling {
-    /// Tiles of whole vectors, the same columns of every sum at once; the pointwise part works on
-    /// the accumulators. One entry for each pass over the panel's rows: its vectors as (column,
-    /// lanes).
+    /// Tiles of whole vectors, for equal columns of every sum. The pointwise part works on
+    /// accumulators. One entry for each pass over the panel's rows: its vectors as (column, lanes).
     Columns(Vec<Vec<(usize, usize)>>),
-    /// The lanes of neighbouring sums as one run, for panels that are no multiple of a vector; the
-    /// pointwise part works on stored gates. Sums that share their phases form a run.
+    /// The lanes of neighbouring sums as one run, for panels without whole vectors. The pointwise
+    /// part works on stored gates. Neighbouring sums with equal phases form a run.
     Runs,
 }
 
@@ -726,18 +725,18 @@ pub struct Plan {
 pub enum Values {
     /// One: dot products of integers are operations of registers.
     Registers,
-    /// All columns of a pass, which generated C holds in a struct.
+    /// All columns of a pass, in a struct in generated C.
     Joined,
     /// All columns of a pass, and passes of equal size are a loop. One lane is a number.
     Passes,
-    /// The same on every instruction set, one lane included, as the bodies of a C file share the
-    /// text of their kernels.
+    /// All columns of a pass on every instruction set, including scalar ones, as the bodies of a C
+    /// file share the text of their kernels.
     OneText,
 }
 
 impl Values {
-    /// The registers per value in a language. C has one text of a kernel where a file has several
-    /// bodies of vectors.
+    /// The registers per value in a language. In C, all bodies share one text of the kernels if a
+    /// file has several bodies with vectors.
     pub fn of(language: Language, isas: &[(&'static Isa, bool)]) -> Self {
         let mut others = isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.lanes > 1).skip(1);
         match language {
@@ -747,7 +746,7 @@ impl Values {
         }
     }
 
-    /// Whether passes of equal size are a loop.
+    /// True if passes of equal size form a loop.
     fn has_loops(self) -> bool {
         matches!(self, Self::Passes | Self::OneText)
     }
@@ -757,8 +756,8 @@ impl Values {
         if product.format.is_of_integers() { Self::Registers } else { self }
     }
 
-    /// Whether a value of an instruction set's code holds several registers. In generated Rust, one
-    /// lane is a number of the language.
+    /// True if a value covers several registers on an instruction set. In generated Rust, one lane
+    /// is a plain number.
     fn joins(self, isa: &Isa) -> bool {
         match self {
             Self::Registers => false,
@@ -768,7 +767,8 @@ impl Values {
         }
     }
 
-    /// The vectors of a pass, as (column, lanes), that are one value each on an instruction set.
+    /// The values of a pass, as (column, lanes). On instruction sets with joined registers,
+    /// neighbouring vectors form one value.
     pub fn of_pass(self, vectors: &[(usize, usize)], isa: &Isa) -> Vec<(usize, usize)> {
         match self.joins(isa) {
             false => vectors.to_vec(),
@@ -1135,40 +1135,38 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     PanelLayout { panels, weights: at, biases: biases_at }
 }
 
-/// Vectors of sums of a panel that one pass may hold for one row, with all their chains.
+/// Upper limit for sum vectors per pass over a panel for one row, including all chains.
 pub fn pass_vectors(product: &Product, isa: &Isa) -> usize {
     (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
 }
 
-/// Accumulators that one pass may hold: three quarters of the registers, the rest for operands.
+/// Upper limit for accumulators per pass: three quarters of the registers, the rest for operands.
 pub fn accumulators(isa: &Isa) -> usize {
     isa.registers * 3 / 4
 }
 
-/// The vectors that cover the columns of a panel on an instruction set. `bytes` is the size of the
-/// weights.
+/// The tiling of a panel on an instruction set. `bytes` is the size of the weights.
 fn tiling(product: &Product, bytes: usize, columns: usize, (isa, arch): (&Isa, &Arch), values: Values) -> Tiling {
     if product.sums.len() > 1 && !columns.is_multiple_of(isa.lanes) {
         return Tiling::Runs;
     }
     let (_, active) = product.widest();
     let vectors = vectors(columns, isa.lanes);
-    // whole lines of the cache, or neighbouring passes would both read the line between them
-    // (measured: 1.15 against 1.46 of the floor at H = 48, 1.17 against 1.40 for an LSTM of 128
-    // units)
+    // whole cache lines, or neighbouring passes would both read the line between them (measured:
+    // 1.15 against 1.46 of the floor at H = 48, 1.17 against 1.40 for an LSTM of 128 units)
     let line = arch.vectors_of_line(isa);
     let mut at_once = (product.registers(isa) * 3 / 4 / active).max(1);
-    // sums of integers that take two registers each are too many sooner, whatever the level
+    // integer sums of two registers each exhaust the registers sooner, for every cache level
     let takes_two = isa.lanes > 1 && product.registers(isa) < isa.registers;
     if takes_two || (arch.costs.first_level + 1..=arch.costs.alternate_from).contains(&bytes) {
-        // x terms are held while h terms are added up: compilers spill the wrong ones, at every
-        // row, where far too many are (measured: 1.18 against 1.11 for a GRU of 128 units with 24
-        // sums in 16 registers; 20 of them do no harm). From beyond the second level one pass is
-        // better all the same: 1.06 against 1.24 for 512 units
+        // x terms stay in registers while h terms are added: with far too many sums, compilers
+        // spill the wrong ones at every row (measured: 1.18 against 1.11 for a GRU of 128 units
+        // with 24 sums in 16 registers; 20 sums do no harm). For weights beyond the L2 cache, one
+        // pass is still better: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
-        // where no vectors are, whole lines save nothing, and sums of integers share the registers
-        // of the core with all else
+        // without vectors, whole lines save nothing, and integer sums share the registers with all
+        // other values
         let least = if takes_two || isa.lanes == 1 && product.format.is_of_integers() { at_once } else { line };
         at_once = (at_once - at_once % line).max(least);
     }
@@ -1186,8 +1184,7 @@ fn passes(
     values: Values,
 ) -> Vec<Vec<(usize, usize)>> {
     let at_once = if isa.pass > 0 { at_once.min(isa.pass) } else { at_once };
-    // a loop over passes needs passes of one size, which is worth no more than a third of the
-    // vectors that fit
+    // a loop needs passes of one size, worth at most a third of the vectors that fit
     let is_even = values.has_loops() && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
         let sizes = || (1..=at_once).rev().filter(|size| vectors.len().is_multiple_of(*size));
@@ -1205,7 +1202,7 @@ fn passes(
     vectors.chunks(size).map(<[_]>::to_vec).collect()
 }
 
-/// The vectors that cover the columns of a panel, for sums completed later.
+/// The passes over the columns of a panel in the late phase.
 pub fn late_passes(product: &Product, columns: usize, isa: &Isa, values: Values) -> Vec<Vec<(usize, usize)>> {
     let (vectors, at_once) = (vectors(columns, isa.lanes), pass_vectors(product, isa));
     match (isa.pass, values.of_product(product)) {
