@@ -18,7 +18,8 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 fn error(alpha: f64, fused: bool) -> Error {
     match fused {
         true => Error::ulp(0.5),
-        // the sum may end in the next binade, where half a unit is one of the exact value's
+        // the sum may reach the next binade, with half a unit as large as one unit of the exact
+        // value
         false => Error { of_argument: U * alpha.abs(), absolute: UNDERFLOW, ..Error::ulp(1.0) },
     }
 }

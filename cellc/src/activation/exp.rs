@@ -53,7 +53,7 @@ pub(super) fn nearest_wide(body: &mut FunctionBuilder, x: &Expr, per_step: f32) 
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
     let n = body.float("n", sub(&sum, &constant(magic)));
-    // n + 256 is cut into halves, which stand 127 - 128 away from their exponents' bits
+    // n + 256 is split into halves; a half minus 1 is an exponent with its bias, as 127 - 128 = -1
     let both = body.bits("both", plus_bits(&to_bits(&sum), ROUND.to_bits().wrapping_neg()));
     let half = body.bits("half", shift_right(&both, 1));
     let other = minus_bits(&both, &half);

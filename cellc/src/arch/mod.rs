@@ -584,7 +584,7 @@ pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
     lanes: 1,
     registers: 32,
-    // those of the core, less what points to weights and elements
+    // the core's registers without pointers to weights and elements
     integer_registers: 8,
     rows: 4,
     loads: 12,

@@ -323,7 +323,7 @@ impl Harness {
 
 impl Drop for Harness {
     fn drop(&mut self) {
-        // The end of its input is its end; a failure was reported where it happened.
+        // The program ends with its input; failures were reported earlier.
         drop(self.input.take());
         _ = self.child.wait();
     }

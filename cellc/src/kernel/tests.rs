@@ -141,7 +141,7 @@ fn calls_of_one_function_are_gathered() {
         named(b, double(Expr::Var(a))),
         named(c, double(load(at(1), 1))),
         store(place(Base::Buffer(OUT), 0), Expr::Var(b)),
-        // of what is stored, only what reads no memory is computed earlier
+        // only stored values without loads are computed earlier
         store(place(Base::Buffer(OUT), 1), double(Expr::Var(c))),
         store(place(Base::Buffer(OUT), 2), double(load(place(Base::Buffer(OUT), 0), 1))),
         store(place(Base::Buffer(OUT), 3), Expr::f32(0.0, 1)),
@@ -168,7 +168,8 @@ fn calls_of_one_function_are_gathered() {
             _ => 's',
         })
         .collect();
-    // two that need none, what one of them makes, two that need it or the other
+    // two calls without operands from calls, an addition to one result, two calls with such
+    // operands
     assert_eq!(calls, ['c', 'c', 'l', 'c', 'c', 's', 's', 'C', 's', 's']);
 }
 
@@ -503,7 +504,7 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
         assert_eq!(first[1], [2.0 * a, b, b, b, b, a, b, a]);
         assert_eq!(first[2], [5.0, 3.0, 1.0, 6.0, 4.0, 2.0]);
     }
-    // the block is one memory: what still is wanted must not be overwritten
+    // the block is one memory: live values must not be overwritten
     let mut overwritten = stateful();
     overwritten.bodies[0].block[1].1 = 0;
     overwritten.bodies[0].kernels[1].params.retain(|(id, _)| *id != FIRST);
@@ -804,7 +805,8 @@ fn finds_what_halves_must_not_share() {
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: usize::MAX }),
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: X, at: 0 }),
         ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(2), at: 0 }),
-        // one reads what the other writes, in one buffer or where two share a place in the block
+        // one kernel reads what the other writes: in one buffer, or in two buffers that overlap in
+        // the block
         ("is written where \"sums\" is used", |p| {
             for (kernel, concurrent) in p.bodies[0].kernels.iter_mut().zip([false, false, true, false]) {
                 kernel.concurrent = concurrent;
@@ -972,7 +974,7 @@ fn operations_do_what_they_say() {
     assert_eq!(select, [7.0, 8.0, 8.0, 8.0, 8.0]);
     assert_eq!(apply(LaneOp::Sub, &[&[1.0], &[3.0]]), [-2.0]);
     assert_eq!(apply(LaneOp::Div, &[&[1.0], &[4.0]]), [0.25]);
-    // one rounding keeps what two lose
+    // a single rounding keeps a term that two roundings lose
     let near = 1.0 + f32::EPSILON;
     assert_eq!(
         apply(LaneOp::MulAdd, &[&[near], &[near], &[-1.0]]),

@@ -46,8 +46,8 @@ struct Scales {
 /// Upper limit for channels padded at once, for groups with few channels.
 const MOST_PADDED: usize = 16;
 
-/// Upper limit for unrolled multiply-adds of one channel, on cores without vectors. Larger loops
-/// over taps take no longer than unrolled code.
+/// Upper limit for unrolled multiply-adds of one channel, on cores without vectors. On such cores,
+/// loop overhead takes as long as the multiply-adds.
 const MOST_IN_LINE: usize = 128;
 
 /// The largest number of taps of all channels for which LLVM is told not to unroll. LLVM would

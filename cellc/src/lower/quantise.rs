@@ -115,7 +115,8 @@ impl KernelBuilder<'_, '_> {
     }
 
     /// Rounds elements of a tensor: the low 16 bits of a stored element are the rounded number. The
-    /// scale may use unflushed elements, as its lower limit exceeds all small magnitudes.
+    /// scale may be computed from unflushed elements, since the largest magnitude counts as at
+    /// least the flush limit.
     pub(super) fn rounded(
         &mut self,
         of: Source,

@@ -1,5 +1,5 @@
-/// A format's names of the attributes that every format has. Each node refers to the names of its
-/// format.
+/// A format's names of the attributes that validation checks for all formats. Each node refers to
+/// the names of its format.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The length of h.

@@ -28,7 +28,7 @@ struct Known {
 const NOTHING: Known = Known { ends: [f64::NEG_INFINITY, f64::INFINITY], scale: None };
 
 impl Known {
-    /// Numbers between `ends`. An end of NaN means no limit.
+    /// Numbers between `ends`, rounded to f32. If an end is NaN, no limits are known.
     fn between(ends: [f64; 2]) -> Self {
         // rounding keeps order
         let rounded = ends.map(|end| f64::from(end as f32));
@@ -164,8 +164,9 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    /// The body of a loop. The knowledge about carried values is a guess from one trip, kept if a
-    /// second trip confirms the guess.
+    /// The body of a loop. Carried values are assumed to stay within their initial and next values,
+    /// as found without assumptions. A second analysis of the body must confirm the assumption;
+    /// otherwise nothing is known of carried values.
     fn read_body(&mut self, body: &ValidLoop) {
         for carried in &body.carried {
             self.values[carried.value] = NOTHING;

@@ -156,7 +156,7 @@ impl Fusion {
                     continue;
                 }
                 ValidOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
-                    // what the links read besides is there before the cell
+                    // other operands of the links are computed before the cell
                     let known = |link: &Pointwise, at| {
                         link.inputs.iter().all(|&input| input == Source::Value(at) || level.is_before(input, position))
                     };
@@ -216,7 +216,7 @@ impl Fusion {
                 {
                     at = pointwise.out;
                     chain.links.push(at);
-                    // what lies between this link and the one before is handed on
+                    // values between this link and the previous one are handed on
                     chain.handed_on.append(&mut between);
                     between.push(at);
                 }
@@ -267,7 +267,7 @@ impl<'m> Level<'m> {
     fn has_new_state_first(&self, cell: &ValidCell) -> bool {
         match &cell.sequence {
             None => cell.h_out.is_some(),
-            // steps that a row does not take write zeros, of which a chain may make something else
+            // skipped steps of a row write zeros, and a chain may turn zeros into other values
             Some(sequence) => cell.y.is_some() && sequence.lengths == Lengths::Full,
         }
     }

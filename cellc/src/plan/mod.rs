@@ -840,7 +840,7 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
 pub fn plan(model: &ValidModel, options: &Options, precisions: &Precisions) -> Plan {
     let isas = instruction_sets(options, precisions);
     let all = plan_for(model, options, precisions, &isas);
-    // what has tiles and multiplies none is what it extends
+    // without products in tiles, an instruction set with tiles equals the one that it extends
     let unused = |at: usize, isa: &Isa| {
         options.machine.isas.is_none() && isa.tile_rows > 0 && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
@@ -1104,7 +1104,7 @@ fn layout(product: &Product, width: usize, cut: bool, format: WeightFormat, alig
     let biases = |late, columns: usize| {
         (product.bias_rows(late, format.has_scales()) * columns).next_multiple_of((alignment / 4).max(1))
     };
-    // among the rows, if they are of one kind
+    // biases are among the rows if both have one element type
     let among = |biases: usize| if apart { 0 } else { biases };
     let mut panels = Vec::new();
     let (mut at, mut biases_at) = (0, 0);

@@ -145,7 +145,7 @@ fn lstm_activations_stand_where_they_belong() {
 fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> Written {
     let mut model = Written::default();
     let (x, h) = (model.parameter(&[2, 3, 1]), model.parameter(&[2, 1, 1]));
-    // two sets of weights, of which the second is the one
+    // two sets of weights; the cell uses the second
     let weights = [
         model.weight(&[2, 1, 1], &[99.0, 1.0]),
         model.weight(&[2, 1, 1], &[99.0, 1.0]),
@@ -241,7 +241,7 @@ fn pointwise_by_hand() {
         (P::Minimum, 1.0, 4.0, 1.0),
         (P::PRelu, 3.0, 0.5, 3.0),
         (P::PRelu, -3.0, 0.5, -1.5),
-        // NaN where either is
+        // NaN if either operand is NaN
         (P::Maximum, nan, 4.0, nan),
         (P::Minimum, 4.0, nan, nan),
     ] {
@@ -279,7 +279,7 @@ fn softmax_by_hand() {
             let out = model.value(&[2, 2]);
             model.push(ValidOp::Softmax(Softmax { axis, log, input, out }));
             model.result(Source::Value(out));
-            // the two lines: ln 1, ln 3; and so large that exp alone would overflow
+            // two lines: 0 and ln 3; and numbers so large that exp alone would overflow
             let mut x = [0.0; 4];
             let mut expected = [0.0; 4];
             for (k, at) in order.into_iter().enumerate() {
@@ -388,7 +388,7 @@ fn variables_go_from_step_to_step() {
     let (sum, kept) = (model.variable(&[2], Some(initial)), model.variable(&[1], None));
     let next = model.pointwise(P::Add, &[x, Source::Variable(sum)], &[2]);
     model.0.variables[sum].next = Some(next);
-    // a step reads what the variable was before it
+    // a step reads the value before the step
     model.result(Source::Variable(sum));
     let first = initial_variables(&model.0);
     assert_eq!(first, [vec![10.0, 20.0], vec![0.0]]);

@@ -462,7 +462,7 @@ fn weights_of(op: &ValidOp) -> (Vec<WeightSource>, usize) {
 fn parts_copied(body: &[Stmt]) -> Option<usize> {
     let target = |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
     let targets: Vec<_> = body.iter().map(target).collect::<Option<_>>()?;
-    // a part that has to be kept first goes elsewhere before
+    // only copies to the last target count: other copies preserve a part in a second buffer first
     let whole = targets.last()?;
     Some(targets.iter().filter(|to| *to == whole).count())
 }

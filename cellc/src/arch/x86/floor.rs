@@ -77,8 +77,7 @@ macro_rules! vectors {
                         *chain = $mul_add(*chain, half, one);
                     }
                 }
-                // of constant length, as an index that is not constant would keep the chains in
-                // memory
+                // constant length: a variable index would keep the chains in memory
                 for (i, chain) in chains.iter_mut().enumerate() {
                     if i < vectors % CHAINS {
                         *chain = $mul_add(*chain, half, one);

@@ -102,7 +102,7 @@ pub static X86_64: Arch = Arch {
         "vectors make 0 of subnormal numbers here; generate it with scalar in --isa, or without --isa",
     ),
     c_rows: "",
-    // a vector of a state that lies across two lines of cache takes twice as long
+    // loads of state vectors that straddle two cache lines take twice as long
     rust_struct: "#[cfg_attr(target_arch = \"x86_64\", repr(align(64)))]",
     alignment: 64,
     apart: 128,
@@ -131,8 +131,8 @@ pub static X86_64: Arch = Arch {
         hidden_from: 4.5,
         crossing: 0.45,
         most_rows: 8,
-        // compilers spill sums where a loop holds more than two tiles: 16 channels took 1.9 times
-        // as long as 12
+        // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
+        // long as 12
         most_channels: 12,
         most_sums: 12,
         most_shared: 128,
@@ -302,6 +302,6 @@ SETS
 }
 #endif
 ",
-    // Older Rust (1.89) has __cpuid unsafe, newer has it safe, where `unsafe` would be warned of
+    // __cpuid is unsafe in older Rust (1.89) and safe in newer Rust, which warns of `unsafe`
     rust: include_str!("text/has.rs"),
 };
