@@ -60,7 +60,7 @@ pub struct Arch {
     pub apart: usize,
     /// Largest tensor, in elements, that a kernel keeps on the stack. Larger tensors use scratch
     /// memory in `State`.
-    pub own: usize,
+    pub stack_limit: usize,
     /// Largest computed tensor, in elements: 2^28 (1 GiB of f32) on targets with more than 4 GiB of
     /// addresses per program, else 2^24.
     pub most_elements: usize,
@@ -634,7 +634,7 @@ static ONE_LANE: Arch = Arch {
     rust_struct: "",
     alignment: 4,
     apart: 4,
-    own: 8,
+    stack_limit: 8,
     most_elements: 1 << 24,
     line: 16,
     costs: Costs {

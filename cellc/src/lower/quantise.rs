@@ -90,19 +90,19 @@ impl KernelBuilder<'_, '_> {
         // 0, or NaN
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
         let step = match given {
-            Scale::Of(range) => op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)]),
-            Scale::Own(scale) => Expr::f32(scale, 1),
+            Scale::Dynamic(range) => op(LaneOp::Div, vec![most.clone(), Expr::f32(f32::from(range), 1)]),
+            Scale::Model(scale) => Expr::f32(scale, 1),
         };
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
         match given {
-            Scale::Of(range) => {
+            Scale::Dynamic(range) => {
                 // in every lane, for vector loads
                 let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
                 body.push(Stmt::Store { to: all, value: inverse });
                 Some(Factor::At(all))
             }
-            Scale::Own(1.0) => None,
-            Scale::Own(scale) => Some(Factor::Known(1.0 / scale)),
+            Scale::Model(1.0) => None,
+            Scale::Model(scale) => Some(Factor::Known(1.0 / scale)),
         }
     }
 

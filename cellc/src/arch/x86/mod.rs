@@ -107,7 +107,7 @@ pub static X86_64: Arch = Arch {
     alignment: 64,
     apart: 128,
     // 16 KiB
-    own: 4096,
+    stack_limit: 4096,
     most_elements: 1 << 28,
     line: 64,
     costs: Costs {

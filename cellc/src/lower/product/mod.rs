@@ -63,22 +63,22 @@ struct Multiplied {
 #[derive(Clone, Copy)]
 pub(super) enum Scale {
     /// A dynamic scale: the largest element becomes this whole number.
-    Of(u16),
+    Dynamic(u16),
     /// A scale of the model: all elements are multiples of this number.
-    Own(f32),
+    Model(f32),
 }
 
 impl Scale {
     /// The scale of x and the end of a comment sentence about x. A scale of the model takes
     /// precedence over a dynamic scale with a range of integers. `None`: x stays f32.
-    pub(super) fn of_x(own: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
-        Some(match (own, range) {
-            (Some(x), _) if x.scale == 1.0 => (Self::Own(1.0), format!("are whole numbers up to {}", x.magnitude())),
+    pub(super) fn of_x(model: Option<Multiples>, range: Option<u16>) -> Option<(Self, String)> {
+        Some(match (model, range) {
+            (Some(x), _) if x.scale == 1.0 => (Self::Model(1.0), format!("are whole numbers up to {}", x.magnitude())),
             (Some(x), _) => {
                 let times = format!("are whole numbers up to {} times a scale of the model", x.magnitude());
-                (Self::Own(x.scale), times)
+                (Self::Model(x.scale), times)
             }
-            (None, Some(range)) => (Self::Of(range), format!("as whole numbers up to {range}")),
+            (None, Some(range)) => (Self::Dynamic(range), format!("as whole numbers up to {range}")),
             (None, None) => return None,
         })
     }
@@ -201,7 +201,7 @@ pub(super) struct Column {
     pub(super) each_row: bool,
     /// True if the place starts at the first unit that this kernel computes, not at unit 0: results
     /// of one of two threads, and scratch memory.
-    pub(super) own: bool,
+    pub(super) relative: bool,
     /// True if the column stores the x terms of late sums. Used only if x terms are
     /// [deferred](Rows::keeps_late_apart).
     pub(super) takes_late: bool,
@@ -210,7 +210,7 @@ pub(super) struct Column {
 impl Column {
     /// A column with one element for each unit of each row.
     pub(super) fn new(name: &'static str, of: Place, written: bool) -> Self {
-        Self { name, of, written, width: 1, each_row: true, own: written, takes_late: false }
+        Self { name, of, written, width: 1, each_row: true, relative: written, takes_late: false }
     }
 
     /// Elements per row.
@@ -373,7 +373,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
         let first = |column: &Column| {
-            let unit = if column.own { panels.first - start } else { panels.first };
+            let unit = if column.relative { panels.first - start } else { panels.first };
             column.of.at(unit * column.width)
         };
         if panels.count == 1 {
@@ -1072,7 +1072,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     /// The x terms of one row, from integer sums that tiles have computed.
     fn scaled_input_sums(&mut self, terms: &Terms, to: Column) -> Vec<Stmt> {
         let Terms::Integers { sums, scale } = *terms else { unreachable!("lower: tiles make sums of integers") };
-        let columns = [to, Column { of: sums, written: false, own: false, name: "sums", ..to }];
+        let columns = [to, Column { of: sums, written: false, relative: false, name: "sums", ..to }];
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Input), &columns, |this, weights, places| {
@@ -1175,7 +1175,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
             let own = |c: &Column| if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c };
             let mut columns: Vec<_> = columns.iter().map(own).collect();
-            columns.push(Column { width: product.sums.len(), own: true, ..Column::new("sums", sums, false) });
+            columns.push(Column { width: product.sums.len(), relative: true, ..Column::new("sums", sums, false) });
             for (_, panels) in self.groups() {
                 all.extend(self.panels(panels, None, &columns, |row, _, places| {
                     let (sums, columns) = places.split_last().expect("lower: there are sums");
