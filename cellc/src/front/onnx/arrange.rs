@@ -1,4 +1,4 @@
-//! Operators that put elements elsewhere, repeat them or sum them by a pattern.
+//! Operators that move, repeat or sum elements by a pattern.
 
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
@@ -25,7 +25,7 @@ pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         depth = reader.op_of(Op::Convert, vec![depth], ElementType::I64);
     }
     let zero = reader.integer(0);
-    // the second is where the index says
+    // values are [off, on]
     let [on, off] = [1, 0].map(|at| {
         let at = reader.integer(at);
         reader.op(Op::Gather { batch_dims: 0 }, vec![values, at, zero])
@@ -65,7 +65,7 @@ pub(super) fn einsum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(Op::Einsum { equation }, inputs)])
 }
 
-/// A word of an attribute as what it means.
+/// Looks up the word of an attribute in a table. `None` after an error.
 fn word<T: Copy>(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -146,7 +146,7 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
         axes = call.attributes.ints("axes").map(|axes| reader.integers(&axes));
         (scales, sizes) = (call.input(2), call.input(3));
     }
-    // operator set 11 has no other way to leave one out
+    // operator set 11 omits scales or sizes by an empty tensor
     let mut there =
         |input: Option<ValueId>| input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()));
     (scales, sizes) = (there(scales), there(sizes));

@@ -1,11 +1,11 @@
-//! ONNX's Attention, made of products of matrices, a mask and a softmax.
+//! ONNX's Attention as matrix products, masks and a softmax.
 
 use super::graph::{Call, GraphReader};
 use crate::model::{BroadcastMode, ElementType, Elementwise as E, NoAxes, Op, Reduction, ValueId};
 
 type Values = Option<Vec<ValueId>>;
 
-/// Keys, values and queries of `[N, heads, steps, size]`.
+/// Queries, keys and values, each of shape `[N, heads, steps, size]`.
 struct Operands {
     query: ValueId,
     key: ValueId,
@@ -14,15 +14,15 @@ struct Operands {
     cached: ValueId,
 }
 
-/// What is computed of the scores of keys before the softmax.
+/// Options for the attention scores before the softmax.
 struct Scores {
     scale: Option<f32>,
-    /// The bound of the scores, by tanh; 0: none.
+    /// Bound of the scores, applied by tanh. 0: no bound.
     softcap: f32,
     causal: bool,
 }
 
-/// The sizes of a tensor of four dimensions.
+/// One size of a tensor, as a list of one integer.
 fn size(reader: &mut GraphReader<'_>, of: ValueId, axis: i64) -> ValueId {
     let sizes = reader.op_of(Op::ShapeOf, vec![of], ElementType::I64);
     let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
@@ -49,7 +49,7 @@ fn by_heads(reader: &mut GraphReader<'_>, value: ValueId, heads: i64) -> ValueId
     transposed(reader, split)
 }
 
-/// Each head of keys or values as often as there are heads of queries for it.
+/// Repeats each head of keys or values for the heads of queries that share it.
 fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> ValueId {
     let [rows, heads, steps, width] = [0, 1, 2, 3].map(|axis| size(reader, value, axis));
     let wanted = size(reader, query, 1);
@@ -62,8 +62,8 @@ fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> Val
     reader.op(Op::Reshape { zero_keeps: false }, vec![wide, shape])
 }
 
-/// True where a query may attend to a key, `[queries, keys]`: up to its own place behind the keys
-/// of the cache.
+/// Causal mask of shape `[queries, keys]`: a query attends to all cached keys and to the keys up to
+/// its own position.
 fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
     let places = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
         let none = reader.integers(&[]);
@@ -79,7 +79,7 @@ fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
     compare(reader, E::LessEqual, &[keys, last])
 }
 
-/// Scores of minus infinity where a mask of booleans is false; other masks are added.
+/// Applies a mask: scores become minus infinity at false; a mask of numbers is added.
 fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> ValueId {
     if reader.element(mask) != ElementType::Bool {
         return compute(reader, E::Add, &[scores, mask]);
@@ -88,7 +88,8 @@ fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> Value
     reader.op_of(Op::Elementwise(E::Select), vec![mask, scores, none], element)
 }
 
-/// The weights of all keys for each query; those of a query that may attend to no key are 0.
+/// Attention weights of all keys for each query. The weights are 0 for a query that attends to no
+/// key.
 fn weights(reader: &mut GraphReader<'_>, of: &Operands, scores: &Scores, mask: Option<ValueId>) -> ValueId {
     let product = Op::MatMul { transpose_a: false, transpose_b: true };
     let mut y = reader.op(product, vec![of.query, of.key]);
@@ -126,8 +127,8 @@ fn weights(reader: &mut GraphReader<'_>, of: &Operands, scores: &Scores, mask: O
     reader.op_of(Op::Elementwise(E::Select), vec![is_alone, zero, y], element)
 }
 
-/// Queries, keys and values with the cache in front; the number of heads if three dimensions hold
-/// them.
+/// Queries, keys and values, with the cache in front of keys and values. True if the heads were
+/// joined in tensors of three dimensions. `None` after an error.
 fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operands, bool)> {
     let heads = ["q_num_heads", "kv_num_heads"].map(|name| call.attributes.int(name));
     let all = [call.x(), call.input(1)?, call.input(2)?];
@@ -155,7 +156,7 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
 }
 
 pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    // of the fourth output, and of types: all is computed in f32
+    // for the fourth output, and types: all is computed in f32
     ["qk_matmul_output_mode", "softmax_precision"].iter().for_each(|name| call.attributes.ignore(name));
     let scores = Scores {
         scale: call.attributes.float("scale"),

@@ -1,17 +1,17 @@
-//! The attributes of a node: each is taken once, by its name and type; what is left over has no
-//! known meaning.
+//! The attributes of a node. Each attribute is taken once, by name and type; an attribute left over
+//! is an error.
 
 use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
 use crate::diagnostic::quoted;
 
-/// The attributes that no one has taken yet.
+/// The attributes not taken yet.
 pub(super) struct Attributes {
     left: Vec<AttributeProto>,
-    /// What is wrong, in words.
+    /// Problems found, each with a description of valid input.
     pub(super) problems: Vec<(String, String)>,
 }
 
-/// The number and the name of a type of attribute.
+/// A type of attribute in words.
 fn type_name(number: i32) -> &'static str {
     match number {
         1 => "a float",
@@ -29,7 +29,7 @@ fn type_name(number: i32) -> &'static str {
     }
 }
 
-/// Its type, which files of the first versions do not say.
+/// The type of an attribute. Files of the first IR versions do not state the type.
 fn type_of(attribute: &AttributeProto) -> i32 {
     match attribute.r#type {
         Some(number) if number != 0 => number,
@@ -64,17 +64,18 @@ impl Attributes {
         Self { left: attributes, problems }
     }
 
-    /// Whether it is there and has not been taken.
+    /// True if the node has the attribute and it was not taken yet.
     pub(super) fn has(&self, name: &str) -> bool {
         self.left.iter().any(|a| a.name.as_deref() == Some(name))
     }
 
-    /// An attribute of one of these types.
+    /// Takes an attribute of one of the given types. `None` if it is absent or, after an error, of
+    /// another type.
     fn take(&mut self, name: &str, types: &[i32]) -> Option<AttributeProto> {
         let at = self.left.iter().position(|a| a.name.as_deref() == Some(name))?;
         let attribute = self.left.swap_remove(at);
         let found = type_of(&attribute);
-        // an empty list has no type of its own
+        // an empty list of an old file has no type
         if types.contains(&found) || found == 0 && types.iter().all(|t| *t > 5) {
             return Some(attribute);
         }
@@ -84,7 +85,7 @@ impl Attributes {
     }
 
     pub(super) fn int(&mut self, name: &str) -> Option<i64> {
-        // an attribute of a type and without a value is 0
+        // a typed attribute without a value is 0
         self.take(name, &[2]).map(|a| a.i.unwrap_or(0))
     }
 
@@ -139,12 +140,12 @@ impl Attributes {
         self.take(name, &[5])?.g
     }
 
-    /// Leaves one out of account that says nothing of what is computed.
+    /// Drops an attribute without influence on the result.
     pub(super) fn ignore(&mut self, name: &str) {
         self.left.retain(|a| a.name.as_deref() != Some(name));
     }
 
-    /// The names that nobody has taken.
+    /// The names of the attributes not taken.
     pub(super) fn rest(&self) -> Vec<String> {
         self.left.iter().map(|a| a.name.clone().unwrap_or_default()).collect()
     }

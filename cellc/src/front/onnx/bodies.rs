@@ -1,4 +1,4 @@
-//! If, Loop and Scan: the graphs inside nodes.
+//! If, Loop and Scan: operators with nested graphs.
 
 use super::graph::{Call, GraphReader, Level};
 use super::lists::{Appended, Sequence};
@@ -9,13 +9,14 @@ use crate::model::{
 
 type Values = Option<Vec<ValueId>>;
 
-/// The element types of a body's results.
+/// The element types of a body's Results.
 fn results(level: &Level) -> Vec<ElementType> {
     let model = &level.graph.model;
     model.results.iter().map(|&node| model.values[model.nodes[node].inputs[0].0].element).collect()
 }
 
-/// A branch, or why it could not be read; `None` after an error.
+/// Reads a branch. `Some(Err)` with the problems if only layers of the branch are at fault. `None`
+/// after an error of the node or of the file.
 fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Result<Level, Vec<Diagnostic>>> {
     let Some(graph) = call.attributes.graph(name) else {
         reader.error(format!("no {name}"), "a graph for either case", "export the model again");
@@ -29,7 +30,7 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
     reader.rename(own);
-    // what the file as a whole is refused for says no layer
+    // an error of the file as a whole has no layer
     let new = &reader.diagnostics.0[said..];
     let is_of_layer = |problem: &Diagnostic| problem.severity != Severity::Error || problem.layer.is_some();
     if reader.errors() > before && new.iter().all(is_of_layer) {
@@ -39,7 +40,7 @@ fn branch(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Opti
     whole(reader, level, before, outputs).map(Ok)
 }
 
-/// A branch that is refused if it is chosen.
+/// A branch of [`Op::Unread`] operations: compilation fails if the branch is taken.
 fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[ElementType]) -> Option<Level> {
     let own = reader.named();
     if !reader.enter() {
@@ -51,7 +52,7 @@ fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[E
         reader.rename((label.clone(), name.trim_matches('"').to_owned()));
         let (valid, help) = (problem.valid.unwrap_or_default(), problem.help.unwrap_or_default());
         let op = Op::Unread(Box::new(Unread { found: problem.found, valid, help }));
-        // the first stands for all outputs
+        // the first operation has all outputs
         let of = if at == 0 { elements.to_vec() } else { Vec::new() };
         for value in reader.ops_of(op, Vec::new(), of, Vec::new()) {
             reader.result("", value);
@@ -62,7 +63,8 @@ fn unread(reader: &mut GraphReader<'_>, problems: Vec<Diagnostic>, elements: &[E
     Some(level)
 }
 
-/// A body of which nothing is missing. What is, has been reported, here or in what it depends on.
+/// The body if it is complete: no error since `errors_before`, and all `outputs` Results present.
+/// The errors behind an incomplete body are reported already.
 pub(super) fn whole(reader: &mut GraphReader<'_>, level: Level, errors_before: usize, outputs: usize) -> Option<Level> {
     (reader.errors() == errors_before && level.graph.model.results.len() == outputs).then_some(level)
 }
@@ -72,7 +74,7 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     let otherwise = branch(reader, call, "else_branch");
     let (then, otherwise) = match (then?, otherwise?) {
         (Ok(then), Ok(otherwise)) => (then, otherwise),
-        // which branch is chosen may be known when compiling
+        // compilation may prove the faulty branch unreachable
         (Ok(then), Err(problems)) => {
             let otherwise = unread(reader, problems, &results(&then))?;
             (then, otherwise)
@@ -117,12 +119,12 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
         return None;
     }
     let trips = match call.input(0) {
-        // fewer than none is none, and -1 has a meaning of its own to Op::Loop
+        // a negative count means 0 iterations, and -1 has another meaning in Op::Loop
         Some(trips) => {
             let none = reader.number_like(trips, 0.0);
             reader.op(Op::Elementwise(Elementwise::Maximum), vec![trips, none])
         }
-        // as often as the condition says
+        // without a trip count, the condition alone ends the loop
         None => reader.integer(-1),
     };
     let condition = match call.input(1) {
@@ -209,8 +211,8 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     Some(in_order(reader, &carried, &made, &appended))
 }
 
-/// The outputs of a loop as its node has them, from those of [`Op::Loop`]: tensors, stacked
-/// outputs, what is added to sequences.
+/// The outputs of a loop in the node's order. `made`: the outputs of [`Op::Loop`], which are
+/// tensors, stacked outputs, then stacks for sequences.
 fn in_order(
     reader: &mut GraphReader<'_>,
     carried: &[(ValueId, Option<Sequence>)],
@@ -236,18 +238,19 @@ fn in_order(
     all
 }
 
-/// Puts a dimension of 1 into the results from one on, along an axis each (0 where none is said).
+/// Inserts a dimension of 1 into all Results from index `from` on. `axes`: an axis for each of
+/// these Results, 0 by default.
 fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     let results: Vec<usize> = reader.level().graph.model.results.iter().skip(from).copied().collect();
     for (at, node) in results.into_iter().enumerate() {
         let value = reader.level().graph.model.nodes[node].inputs[0];
-        // results are last: what they read has to come before them
+        // Results are last, so the new operations belong in front of them
         let axis = reader.integers(&[axes.get(at).copied().unwrap_or(0)]);
         let wide = reader.op(Op::Unsqueeze, vec![value, axis]);
         let model = &mut reader.level().graph.model;
         model.nodes[node].inputs[0] = wide;
     }
-    // in the order in which they are computed: results behind everything else
+    // restores the order of computation: Results behind all other nodes
     let model = &mut reader.level().graph.model;
     let mut order: Vec<usize> = (0..model.nodes.len()).collect();
     order.sort_by_key(|&node| model.nodes[node].op == Op::Result);

@@ -1,31 +1,30 @@
-//! What only some operator sets have of an operator: attributes that came later or went, inputs
-//! that came later.
+//! Attributes, inputs and outputs of operators that only some operator sets have.
 
 use super::graph::GraphReader;
 use super::proto::NodeProto;
 use crate::diagnostic::quoted;
 
-/// A part of operators' definitions.
+/// An attribute, input or output of an operator.
 #[derive(Debug)]
 pub enum Part {
-    /// An attribute of this name.
+    /// The attribute with this name.
     Attribute(&'static str),
-    /// The input of this number, and those behind it.
+    /// All inputs from this index on.
     Input(usize),
-    /// The output of this number, and those behind it.
+    /// All outputs from this index on.
     Output(usize),
 }
 
-/// Which operator sets have it.
+/// The operator sets with a part of an operator's definition.
 #[derive(Debug)]
 pub struct Dated {
-    /// What came or went.
+    /// The attribute, inputs or outputs.
     pub part: Part,
-    /// The first that has it; 1: all have it from their first definition on.
+    /// The first operator set with the part. 1: every definition of the operator has the part.
     pub since: i64,
-    /// The first that no longer has it.
+    /// The first operator set without the part. `None` if the newest still has the part.
     pub until: Option<i64>,
-    /// Whose it is.
+    /// The operators with the part.
     pub operators: &'static [&'static str],
 }
 
@@ -41,7 +40,7 @@ const fn input(place: usize, since: i64, operators: &'static [&'static str]) -> 
     Dated { part: Part::Input(place), since, until: None, operators }
 }
 
-/// The reductions whose axes became an input with operator set 18.
+/// Reductions with axes as an input since operator set 18.
 const REDUCTIONS: &[&str] = &[
     "ReduceMean",
     "ReduceMax",
@@ -54,8 +53,8 @@ const REDUCTIONS: &[&str] = &[
     "ReduceSumSquare",
 ];
 
-/// What changed between the oldest and the newest operator set that is read.
-/// `tests/models/dated.py` compares it with the package onnx.
+/// Changes between the oldest and the newest supported operator set. `tests/models/dated.py`
+/// compares the table with the package onnx.
 pub static DATED: &[Dated] = &[
     came("layout", 14, &["GRU", "LSTM", "RNN"]),
     went("min", 11, &["Clip"]),
@@ -132,7 +131,7 @@ pub static DATED: &[Dated] = &[
     came("precision", 23, &["QuantizeLinear"]),
 ];
 
-/// Refuses what the operator set of a node does not have; false after an error.
+/// Refuses parts of a node that its operator set does not define. False after an error.
 pub(super) fn check(reader: &mut GraphReader<'_>, node: &NodeProto, operator: &str, set: i64) -> bool {
     let before = reader.errors();
     for row in DATED.iter().filter(|row| row.operators.contains(&operator)) {

@@ -1,5 +1,5 @@
-//! The operators of the domain `ai.onnx.ml` that prepare features: each is arithmetic on the
-//! elements or the rows of `[C]` or `[N, C]`.
+//! Operators of the domain `ai.onnx.ml` for features: arithmetic on the elements or rows of `[C]`
+//! or `[N, C]`.
 
 use super::graph::{Call, GraphReader};
 use super::remedies::BEFORE_FEATURES;
@@ -16,8 +16,8 @@ fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     if reader.element(value).is_float() { value } else { reader.op_of(Op::Convert, vec![value], ElementType::F32) }
 }
 
-/// Whether a tensor has rows of features, `[C]` or `[N, C]`; an error if it has not, or if its
-/// dimensions are not known.
+/// True if a tensor has rows of features, `[C]` or `[N, C]`. Reports an error for another rank or
+/// an unknown rank.
 fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     let rank = reader.rank(x);
     if matches!(rank, Some(1 | 2)) {
@@ -28,8 +28,8 @@ fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     false
 }
 
-/// `y`, computed from `x` and `count` numbers of its features, with the shape of x: another number
-/// of features is an error.
+/// `y` reshaped to the shape of `x`. `y` results from `x` and `count` numbers per row, so another
+/// number of features fails in the Reshape.
 fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usize) -> ValueId {
     let shape = reader.level().graph.model.values[x.0].shape.as_ref();
     let last = shape.and_then(|shape| shape.last().cloned());
@@ -59,7 +59,7 @@ pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![of_features(reader, x, y, count)])
 }
 
-/// A constant: one number without dimensions, or a list.
+/// A constant: a scalar for one number, else a list.
 fn numbers_of(reader: &mut GraphReader<'_>, numbers: &[f32]) -> ValueId {
     let list = reader.numbers(numbers);
     if numbers.len() > 1 {
@@ -69,8 +69,8 @@ fn numbers_of(reader: &mut GraphReader<'_>, numbers: &[f32]) -> ValueId {
     reader.op(Op::Reshape { zero_keeps: false }, vec![list, flat])
 }
 
-/// Each row divided by its largest element, its sum of magnitudes or its length; a row whose
-/// divisor is 0 stays as it is.
+/// Each row divided by its largest element, its sum of magnitudes or its Euclidean length. A row
+/// with a divisor of 0 is unchanged.
 pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let norm = call.attributes.text("norm");
     let reduction = match norm.as_deref() {
@@ -95,7 +95,7 @@ pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![none, x, quotient], element)])
 }
 
-/// Elements along the last axis, by their places; of one dimension they become a row.
+/// Elements of the last axis by index. A vector becomes a matrix of one row.
 pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (x, places) = (call.x(), call.input(1)?);
     let Some(rank) = reader.rank(x) else {
@@ -118,14 +118,14 @@ pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
     let threshold = call.attributes.float("threshold").unwrap_or(0.0);
     let x = call.x();
     let element = reader.element(x);
-    // an integer is greater than the threshold where it is greater than the integer below it
+    // for integers: x > t is the same as x > floor(t)
     let threshold = if element.is_float() { threshold } else { threshold.floor() };
     let threshold = reader.number_like(x, threshold);
     let above = reader.op_of(Op::Elementwise(E::Greater), vec![x, threshold], ElementType::Bool);
     Some(vec![reader.op_of(Op::Convert, vec![above], element)])
 }
 
-/// Other numbers in place of one that stands for a missing value.
+/// Replaces the elements equal to a placeholder for missing values.
 pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let x = call.x();
     let element = reader.element(x);
@@ -133,7 +133,7 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let ints = call.attributes.ints("imputed_value_int64s").filter(|list| !list.is_empty());
     let replaced_float = call.attributes.float("replaced_value_float").unwrap_or(0.0);
     let replaced_int = call.attributes.int("replaced_value_int64").unwrap_or(0);
-    // the attributes of the other type are of no account
+    // attributes of the other element type are ignored
     let count = match (&floats, &ints) {
         (Some(values), None) if element.is_float() => values.len(),
         (None, Some(values)) if !element.is_float() => values.len(),

@@ -1,4 +1,4 @@
-//! What ONNX Runtime writes in place of several operators when it optimises a model: domain
+//! Fused operators that ONNX Runtime's optimiser writes in place of several operators, domain
 //! `com.microsoft`.
 
 use super::graph::{Call, GraphReader};
@@ -14,8 +14,7 @@ fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> Val
     reader.op(Op::Elementwise(function), inputs.to_vec())
 }
 
-/// What the attribute `activation` names, with its parameters. `attribute`: what messages call the
-/// parameters.
+/// An activation named by an attribute. `attribute`: the name of its parameters in messages.
 struct Named {
     name: String,
     parameters: Vec<f32>,
@@ -23,7 +22,7 @@ struct Named {
 }
 
 impl Named {
-    /// The function of a value; `None` after an error.
+    /// Applies the activation to a value. `None` after an error.
     fn of(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
         let function = match (&self.name[..], &self.parameters[..]) {
             ("Clip", &[min, max]) => {
@@ -37,8 +36,8 @@ impl Named {
             }
             ("Celu", &[alpha]) => E::Celu { alpha },
             ("HardSwish", &[]) => E::HardSwish,
-            // the operator keeps what is greater than alpha, the activation of cells what is alpha
-            // too
+            // the operator passes elements greater than alpha, the cell's activation also alpha
+            // itself
             ("ThresholdedRelu", &[alpha]) => E::Activation(Activation::ThresholdedRelu { alpha: alpha.next_up() }),
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => E::Activation(activation),
@@ -68,7 +67,7 @@ impl Named {
     }
 }
 
-/// Conv, a tensor Z that is added to it, and an activation.
+/// An activation of Conv plus an optional tensor Z.
 pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let name = call.attributes.text("activation").filter(|name| !name.is_empty());
     let parameters = call.attributes.floats("activation_params").unwrap_or_default();
@@ -90,7 +89,7 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![y])
 }
 
-/// Gemm and an activation.
+/// An activation of Gemm.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let name = call.attributes.text("activation");
     let names = ["activation_alpha", "activation_beta", "activation_gamma"];
@@ -101,7 +100,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         reader.error("no activation", "the attribute activation", help);
         return None;
     };
-    // which of the three a function takes
+    // the parameters that the activation takes
     let (taken, left) = match &name[..] {
         "Selu" => (vec![alpha, gamma], [beta].to_vec()),
         _ => (vec![alpha, beta], [gamma].to_vec()),
@@ -122,8 +121,8 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![activation.of(reader, y)?])
 }
 
-/// An operand of FusedMatMul; `None` after an error. `batch`: its first dimension stands behind
-/// those of the batch, before the last one.
+/// An operand of FusedMatMul and its transposition. `batch`: name of the attribute transBatch, if
+/// set; it moves the first dimension to the last but one. `None` after an error.
 fn operand(
     reader: &mut GraphReader<'_>,
     value: ValueId,
@@ -146,7 +145,7 @@ fn operand(
     Some((reader.op(Op::Transpose, vec![value, order]), transposed))
 }
 
-/// `alpha A B`, both as they are or transposed.
+/// `alpha A B`, each matrix optionally transposed.
 pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let alpha = call.attributes.float("alpha").unwrap_or(1.0);
     let [of_a, of_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
@@ -175,8 +174,7 @@ pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     Some(vec![compute(reader, E::Swish { scaled: true }, &[x, alpha])])
 }
 
-/// LayerNormalization, or the one without a mean, of `input + skip + bias`; this sum is the fourth
-/// output.
+/// LayerNormalization or RMSNormalization of `input + skip + bias`. The sum is the fourth output.
 pub(super) fn skip_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_mean_square: bool) -> Values {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-12);
     let (x, skip, gamma) = (call.x(), call.input(1)?, call.input(2)?);
@@ -192,6 +190,6 @@ pub(super) fn skip_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root_
     let normalization = Normalization::Layer { axis: -1, eps, root_mean_square };
     let inputs = [Some(sum), Some(gamma), beta].into_iter().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
-    // nothing reads the two in between
+    // nothing reads the outputs 1 and 2
     Some(vec![y, sum, sum, sum])
 }

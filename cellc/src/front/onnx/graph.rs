@@ -1,4 +1,5 @@
-//! The graph of a file under construction: names are values, operators add operations.
+//! The graph of a file under construction: names resolve to values, and operators append
+//! operations.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,65 +17,70 @@ use crate::model::{
 };
 use crate::request::NamedSize;
 
-/// What ONNX calls attributes.
+/// ONNX's names of attributes, for messages.
 static SPELLING: Spelling = Spelling { element_type: "to", ..Spelling::OWN };
 
-/// The graph that is read, or one inside it.
+/// The graph under construction at one depth: the model itself, or a graph inside a node.
 pub(super) struct Level {
     pub(super) graph: Graph,
     pub(super) names: HashMap<String, ValueId>,
-    /// What it reads of the graph around it: the value there, and its Parameter here.
+    /// Values captured from the surrounding graph: the value in the surrounding graph, and the
+    /// index of the Parameter in this graph.
     pub(super) captured: Vec<(ValueId, usize)>,
-    /// The sequences that values stand for.
+    /// Values that stand for sequences.
     pub(super) sequences: HashMap<ValueId, Sequence>,
-    /// Outputs of the graph that are sequences, by place; `None` where no output may be one.
+    /// Outputs of the graph that are sequences, as pairs of output index and value. `None` if
+    /// outputs of the graph must be tensors.
     pub(super) sequence_outputs: Option<Vec<(usize, ValueId)>>,
-    /// By carried sequence of a loop: its last element, and the Parameter that this is.
+    /// Last elements of sequences before an iteration, by the index of the loop-carried sequence:
+    /// the value and the index of its Parameter.
     pub(super) last_elements: BTreeMap<usize, (ValueId, usize)>,
-    /// By carried sequence of a loop: the last element after the iteration.
+    /// Last elements of sequences after an iteration, by the index of the loop-carried sequence.
     pub(super) next_elements: HashMap<usize, ValueId>,
-    /// How many dimensions values have, where that is not written but follows.
+    /// Ranks of values without a declared shape, as far as they follow from operations.
     ranks: HashMap<ValueId, usize>,
 }
 
-/// The graph under construction, and what is known of the file.
+/// The graph under construction and the state of reading its file.
 pub(super) struct GraphReader<'f> {
     pub(super) folder: &'f mut Folder,
     pub(super) functions: Functions,
     pub(super) versions: Versions,
-    /// How many nodes there are.
+    /// Number of nodes read or expanded from functions so far.
     pub(super) count: usize,
     pub(super) dims: &'f [NamedSize],
-    /// Names of sizes of inputs, each once.
+    /// Names of the named sizes of inputs, without duplicates.
     pub(super) dimensions: Vec<String>,
-    /// The names of open sizes of inputs.
+    /// Axes of inputs with a named size, and the names.
     pub(super) axis_names: Vec<AxisName>,
     pub(super) diagnostics: Diagnostics,
-    /// Whether it was said that f16 and bf16 are not rounded to.
+    /// True once the warning about f16 and bf16 values computed in f32 was given.
     pub(super) said_unrounded: bool,
-    /// The model first, then the graphs that the one that is read is inside of.
+    /// The model first, then the nested graphs, outermost first. The last one is the graph under
+    /// construction.
     pub(super) levels: Vec<Level>,
-    /// What messages call the node that is read.
+    /// The current node in messages: name, operator, index and operator set.
     pub(super) label: String,
-    /// What the node is called.
+    /// Name of the current node.
     pub(super) name: String,
-    /// Reads the graph inside a node; its operators know this type, which does not know them.
+    /// Reads the graph of an attribute into the current level. A function pointer, because the
+    /// operators' modules use this type and it uses none of them.
     pub(super) read_body: fn(&mut GraphReader<'_>, GraphProto, Option<&[ValueId]>),
 }
 
 impl<'f> GraphReader<'f> {
-    /// The graph that is read.
+    /// The innermost level.
     pub(super) fn level(&mut self) -> &mut Level {
         self.levels.last_mut().expect("the model's own")
     }
 
-    /// An error of the file as a whole.
+    /// Reports an error of the file as a whole.
     pub(super) fn refuse(&mut self, wrong: Wrong) {
         let problem = Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
         self.diagnostics.push(problem);
     }
 
-    /// An error of the node that is read.
+    /// Reports an error of the current node.
     pub(super) fn error(&mut self, found: impl Into<String>, valid: impl Into<String>, help: impl Into<String>) {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid).help(help);
         self.diagnostics.push(problem.layer(self.label.clone()));
@@ -85,17 +91,18 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
-    /// The size that the user gives a named dimension; inside, `None` leaves it open.
+    /// The user's size for a named dimension. `None` if the user gives none, `Some(None)` if the
+    /// dimension stays open.
     pub(super) fn size_of(&self, name: &str) -> Option<Option<usize>> {
         self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
 
-    /// How many errors there are.
+    /// Number of errors so far.
     pub(super) fn errors(&self) -> usize {
         self.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count()
     }
 
-    /// A Parameter of the current level.
+    /// Adds a Parameter to the current level.
     pub(super) fn parameter(&mut self, name: &str, element: ElementType, shape: Option<Vec<Dim>>) -> ValueId {
         let level = self.level();
         let value = level.graph.add(Value { names: vec![name.to_owned()], shape, element, origin: Origin::Unknown });
@@ -105,7 +112,7 @@ impl<'f> GraphReader<'f> {
         value
     }
 
-    /// A Result of the current level.
+    /// Adds a Result to the current level.
     pub(super) fn result(&mut self, name: &str, value: ValueId) {
         let level = self.level();
         let element = level.graph.model.values[value.0].element;
@@ -116,16 +123,17 @@ impl<'f> GraphReader<'f> {
         level.graph.model.results.push(node);
     }
 
-    /// Gives a value of the current level a name; false if the name is taken there.
+    /// Names a value of the current level. False if the level already has a value of this name.
     pub(super) fn define(&mut self, name: &str, value: ValueId) -> bool {
         self.level().names.insert(name.to_owned(), value).is_none()
     }
 
-    /// The value of a name, from the graph that is read or one around it.
+    /// The value of a name in the current level. A value of a surrounding graph is captured. `None`
+    /// if no level knows the name.
     pub(super) fn value(&mut self, name: &str) -> Option<ValueId> {
         let at = (0..self.levels.len()).rev().find(|&at| self.levels[at].names.contains_key(name))?;
         let mut value = self.levels[at].names[name];
-        // nothing is read of an empty tensor, which stands for an input that is left out
+        // an empty tensor stands for an omitted input: a copy of the constant replaces a capture
         if at + 1 < self.levels.len()
             && let Some(tensor) = self.known_at(at, value).filter(Tensor::is_empty)
         {
@@ -133,7 +141,7 @@ impl<'f> GraphReader<'f> {
             self.level().names.insert(name.to_owned(), own);
             return Some(own);
         }
-        // a body reads what is around it through Parameters of its own
+        // every level in between gets a Parameter of its own
         for inner in at + 1..self.levels.len() {
             value = match self.levels[inner - 1].sequences.contains_key(&value) {
                 true => self.captured_sequence(inner, value, name),
@@ -144,7 +152,7 @@ impl<'f> GraphReader<'f> {
         Some(value)
     }
 
-    /// A value of the graph around the one at `inner`, as a Parameter there.
+    /// Adds a Parameter to the level `inner` for a value of the surrounding level.
     pub(super) fn captured(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
         let Value { element, shape, .. } = self.levels[inner - 1].graph.model.values[value.0].clone();
         let level = &mut self.levels[inner];
@@ -155,21 +163,20 @@ impl<'f> GraphReader<'f> {
         own
     }
 
-    /// What kind of element a value has.
+    /// The element type of a value.
     pub(super) fn element(&mut self, value: ValueId) -> ElementType {
         self.level().graph.model.values[value.0].element
     }
 
-    /// How many dimensions a value has, where that is written or follows from what it is computed
-    /// from.
+    /// The rank of a value, declared or derived from its operation. `None` if unknown.
     pub(super) fn rank(&mut self, value: ValueId) -> Option<usize> {
         let level = self.level();
         let written = level.graph.model.values[value.0].shape.as_ref().map(Vec::len);
         written.or_else(|| level.ranks.get(&value).copied())
     }
 
-    /// The rank of what an operation computes, where that takes no more than the ranks of its
-    /// inputs.
+    /// The rank of an operation's first output, as far as ranks and constants of the inputs
+    /// determine it.
     fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
         match op {
             Op::Elementwise(_) => inputs.iter().try_fold(0, |most, &input| Some(most.max(self.rank(input)?))),
@@ -214,7 +221,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// The tensor that a value is, if it is written in the graph that is read or in one around it.
+    /// The constant behind a value of the current level, also through captures. `None` if the value
+    /// is computed.
     pub(super) fn known(&mut self, value: ValueId) -> Option<Tensor> {
         self.known_at(self.levels.len() - 1, value)
     }
@@ -235,7 +243,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// A constant.
+    /// Adds a constant with the current node's name.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> ValueId {
         let name = self.name.clone();
         self.constant_named(&name, tensor)
@@ -252,25 +260,25 @@ impl<'f> GraphReader<'f> {
         value
     }
 
-    /// A constant of integers.
+    /// Adds a constant list of integers.
     pub(super) fn integers(&mut self, values: &[i64]) -> ValueId {
         let tensor = Tensor::from_i64(vec![values.len()], values).expect("as many values as the shape has");
         self.constant(&tensor)
     }
 
-    /// A constant list of numbers.
+    /// Adds a constant list of f32.
     pub(super) fn numbers(&mut self, values: &[f32]) -> ValueId {
         let tensor = Tensor::from_f32(vec![values.len()], values).expect("as many values as the shape has");
         self.constant(&tensor)
     }
 
-    /// A constant integer without dimensions.
+    /// Adds a constant integer of shape `[]`.
     pub(super) fn integer(&mut self, value: i64) -> ValueId {
         let tensor = Tensor::from_i64(Vec::new(), &[value]).expect("one value");
         self.constant(&tensor)
     }
 
-    /// A constant number of the element type of a value, without dimensions.
+    /// Adds a constant number of shape `[]` with the element type of `like`.
     pub(super) fn number_like(&mut self, like: ValueId, value: f32) -> ValueId {
         let element = self.element(like);
         if element.is_float() {
@@ -283,18 +291,18 @@ impl<'f> GraphReader<'f> {
         self.constant(&tensor)
     }
 
-    /// An operation with one output, of an element type.
+    /// Adds an operation with one output of the given element type.
     pub(super) fn op_of(&mut self, op: Op, inputs: Vec<ValueId>, element: ElementType) -> ValueId {
         self.ops_of(op, inputs, vec![element], Vec::new())[0]
     }
 
-    /// An operation with one output, of the element type of its first input.
+    /// Adds an operation with one output of its first input's element type.
     pub(super) fn op(&mut self, op: Op, inputs: Vec<ValueId>) -> ValueId {
         let element = self.element(inputs[0]);
         self.op_of(op, inputs, element)
     }
 
-    /// An operation with outputs of these element types.
+    /// Adds an operation with one output for each element type.
     pub(super) fn ops_of(
         &mut self,
         op: Op,
@@ -312,20 +320,20 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
-        // Y of a sequence has an axis of time, its last states have none
+        // Y of a sequence has an axis of steps, the last states have none
         let rest = if is_sequence { Some(3) } else { rank };
         let ranks = std::iter::once(rank).chain(std::iter::repeat(rest));
         level.ranks.extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));
         outputs
     }
 
-    /// The operator and the place of the node that is read: what is in brackets behind its name.
+    /// Operator and index of the current node: the part of the label in brackets.
     fn kind(&self) -> String {
         let inner = self.label.rfind(" (").map(|at| &self.label[at + 2..]);
         inner.and_then(|inner| inner.strip_suffix(')')).unwrap_or(&self.label).to_owned()
     }
 
-    /// Begins a graph inside the one that is read; false if there are too many around it.
+    /// Begins a nested graph. False, after an error, if the nesting is too deep.
     pub(super) fn enter(&mut self) -> bool {
         if self.levels.len() > super::nodes::MOST_NESTED {
             let found = format!("more than {} graphs inside each other", super::nodes::MOST_NESTED);
@@ -336,18 +344,18 @@ impl<'f> GraphReader<'f> {
         true
     }
 
-    /// Ends it.
+    /// Ends the innermost graph.
     pub(super) fn leave(&mut self) -> Level {
         self.levels.pop().expect("a graph that was entered")
     }
 
-    /// Reads a tensor of an attribute.
+    /// Reads a dense tensor. `None` after an error.
     pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Option<Tensor> {
         let read = self.folder.tensor(tensor);
         self.or_error(read)
     }
 
-    /// Reads a tensor of which only some elements are written.
+    /// Reads a sparse tensor. `None` after an error.
     pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Option<Tensor> {
         let read = self.folder.sparse(sparse);
         self.or_error(read)
@@ -360,14 +368,14 @@ impl<'f> GraphReader<'f> {
         };
         match &wrong.file {
             None => self.error(wrong.found, wrong.valid, wrong.help),
-            // many tensors may be in one file
+            // one error for each file, not for each tensor in the file
             Some(file) if self.folder.refused.insert(file.clone()) => self.refuse(wrong),
             Some(_) => {}
         }
         None
     }
 
-    /// Remembers what messages call the node that is read, while graphs inside it are.
+    /// Label and name of the current node, to be restored after a nested graph.
     pub(super) fn named(&mut self) -> (String, String) {
         (self.label.clone(), self.name.clone())
     }
@@ -377,30 +385,30 @@ impl<'f> GraphReader<'f> {
     }
 }
 
-/// A node that is read.
+/// One node and its resolved inputs.
 pub(super) struct Call<'c> {
-    /// The version of the operator by whose definition it is read.
+    /// The version of the operator's definition.
     pub(super) version: i64,
     pub(super) inputs: Vec<Option<ValueId>>,
-    /// How many outputs are written.
+    /// Number of outputs of the node, trailing unnamed outputs excluded.
     pub(super) written: usize,
-    /// Whether something reads an output, for each up to the last one that is read.
+    /// For each output up to the last output in use: true if a node or the graph reads the output.
     pub(super) read: Vec<bool>,
     pub(super) attributes: &'c mut Attributes,
 }
 
 impl Call<'_> {
-    /// An input that is there.
+    /// An input by index. `None` if the input is omitted.
     pub(super) fn input(&self, at: usize) -> Option<ValueId> {
         self.inputs.get(at).copied().flatten()
     }
 
-    /// How many outputs are asked for: those behind the last one that something reads are not.
+    /// Number of outputs up to the last output in use.
     pub(super) fn outputs(&self) -> usize {
         self.read.len()
     }
 
-    /// Whether something reads an output.
+    /// True if a node or the graph reads the output.
     pub(super) fn is_read(&self, output: usize) -> bool {
         self.read.get(output) == Some(&true)
     }

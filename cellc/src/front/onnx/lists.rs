@@ -1,4 +1,4 @@
-//! Sequences of tensors as lists of values, and what a loop appends to them.
+//! Sequences of tensors as lists of values, and the elements appended by loops.
 
 use crate::model::{LoopOutput, Slicing, ValueId};
 
@@ -7,51 +7,52 @@ use crate::model::{LoopOutput, Slicing, ValueId};
 pub(super) enum Piece {
     /// One element.
     One(ValueId),
-    /// The elements are the parts of a tensor along its first axis.
+    /// A tensor with the elements stacked along its first axis.
     Stacked(ValueId),
-    /// The sequence that an iteration is given.
+    /// All elements of a loop-carried sequence at the start of an iteration.
     Carried(Carried),
-    /// All elements are the parts of a tensor.
+    /// All parts of a cut tensor.
     Cut(Cut),
 }
 
-/// A tensor in parts along an axis, of lengths that are computed, as `torch.chunk` of a script
-/// writes them.
+/// A tensor cut along an axis into parts of computed lengths. Scripted `torch.chunk` is exported in
+/// this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) tensor: ValueId,
     pub(super) axis: i64,
-    /// A list of integers; of one length for all parts, a single one.
+    /// A list with the length of each part, or one integer for all parts if `one_length`.
     pub(super) lengths: ValueId,
     pub(super) one_length: bool,
 }
 
-/// A sequence that a loop hands on.
+/// A loop-carried sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Carried {
-    /// How many graphs are around the loop's body.
+    /// Depth of the loop's body: the number of levels down to and including the body.
     pub(super) level: usize,
-    /// Its place among the values that the loop hands on.
+    /// Index among the loop-carried values.
     pub(super) at: usize,
 }
 
-/// The parts of a sequence, in order.
+/// The pieces of a sequence, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// What an iteration adds to a sequence: for each result of the body whether it has several
-/// elements.
+/// The elements added to a sequence in an iteration. One flag for each Result of the body: true if
+/// the Result has several elements.
 pub(super) struct Appended {
-    /// The sequence's place among what the loop hands on.
+    /// Index of the sequence among the loop-carried values.
     pub(super) at: usize,
     pub(super) front: Vec<bool>,
     pub(super) back: Vec<bool>,
 }
 
 impl Appended {
-    /// The loop's outputs, whose results stand one after the other from `first` on.
+    /// The loop's stacked outputs for these elements. `first`: index of the first Result. Elements
+    /// inserted in front are stacked in reverse.
     pub(super) fn outputs(&self, first: usize) -> impl Iterator<Item = LoopOutput> {
         let front = self.front.len();
         (0..front + self.back.len())

@@ -1,4 +1,4 @@
-//! A file, graph by graph and node by node: each node is lowered by its row of the table.
+//! Lowers a file graph by graph and node by node, by the rows of the table of operators.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -17,13 +17,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{AxisName, Dim, ElementType, Model, Op, ValueId, counted};
 use crate::request::NamedSize;
 
-/// A tensor with a name, all of whose elements are written or only some.
+/// A named constant tensor, dense or sparse.
 enum Initializer<'g> {
     Dense(&'g TensorProto),
     Sparse(&'g SparseTensorProto),
 }
 
-/// A number of inputs or outputs that an operator may have.
+/// A range of numbers of inputs or outputs as text.
 fn range_text(range: &RangeInclusive<usize>) -> String {
     match (*range.start(), *range.end()) {
         (a, b) if a == b => a.to_string(),
@@ -33,7 +33,7 @@ fn range_text(range: &RangeInclusive<usize>) -> String {
 }
 
 impl<'f> GraphReader<'f> {
-    /// The model of a file, and what is wrong.
+    /// The model of a file, and all problems found.
     pub(super) fn model(message: ModelProto, folder: &'f mut Folder, dims: &'f [NamedSize]) -> (Model, Diagnostics) {
         let (all, twice) = versions(&message.opset_import);
         let mut reader = GraphReader {
@@ -77,7 +77,7 @@ impl<'f> GraphReader<'f> {
         (model, reader.diagnostics)
     }
 
-    /// Judges the versions that the file says.
+    /// Checks the versions stated by the file.
     fn version(&mut self, ir_version: i64) {
         if ir_version < 3 {
             let found = format!("IR version {ir_version}");
@@ -96,7 +96,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Warns of an operator set, the file's or a function's, that is newer than what is known.
+    /// Warns if the file or one of its functions imports an operator set newer than [`LATEST`].
     fn warn_of_newer(&mut self) {
         let of_functions = self.functions.values().flat_map(|function| versions(&function.opset_import).0);
         let all = self.versions.clone().into_iter().chain(of_functions);
@@ -119,8 +119,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Reads a graph into the current level. `parameters`: what its inputs are where it is a body;
-    /// none: it is the model.
+    /// Reads a graph into the current level. `parameters`: the values of the inputs of a nested
+    /// graph. `None` for the main graph.
     fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
         let mut known: HashSet<String> = HashSet::new();
         let nodes = match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
@@ -172,7 +172,7 @@ impl<'f> GraphReader<'f> {
             let name = output.name.as_deref().unwrap_or_default();
             self.label = format!("{} (output)", quoted(name));
             let Some(value) = self.value(name) else {
-                // what should have made it may have been refused
+                // the producing node may have been refused
                 if self.errors() == 0 {
                     let found = format!("no node makes the output {}", quoted(name));
                     self.error(found, "a node that makes it", "export the model again");
@@ -205,8 +205,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Judges what a file declares of a value that is computed: a type that it does not have is an
-    /// error. Its shape is compared where it is known.
+    /// Checks a declared type and shape against a computed value. Another element type is an error.
+    /// The declared shape is kept if the value has none yet.
     fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
         let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else { return };
         let own = self.element(value);
@@ -227,15 +227,15 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// A size that a file declares.
+    /// A declared size. The user's size for its name takes precedence.
     fn size(&self, dim: &DimensionProto) -> Dim {
         let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
         let written = dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
-        // what is not known is written in several ways
+        // exporters write unknown sizes in several ways
         fixed.flatten().or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
     }
 
-    /// The inputs of the model.
+    /// Adds the inputs of the main graph.
     fn parameters(&mut self, inputs: &[ValueInfoProto], known: &HashSet<String>) {
         for input in inputs {
             let name = input.name.clone().unwrap_or_default();
@@ -255,7 +255,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// The axes of an input that the user leaves open by their names.
+    /// Axes of an input that the user keeps open by name.
     fn axes_to_leave_open(&self, input: &ValueInfoProto) -> Vec<usize> {
         let shape = input.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()?.shape.as_ref());
         let dims = shape.map_or(&[][..], |shape| &shape.dim);
@@ -265,7 +265,7 @@ impl<'f> GraphReader<'f> {
         dims.iter().enumerate().filter(|(_, dim)| is_open(dim)).map(|(axis, _)| axis).collect()
     }
 
-    /// What the type of an input says; `None` after an error.
+    /// Element type and shape of an input. `None` after an error.
     fn tensor_type(&mut self, given: Option<&TypeProto>) -> Option<(ElementType, Option<Vec<Dim>>)> {
         let Some(tensor) = given.and_then(|given| given.tensor_type.as_ref()) else {
             self.error("an input that is no tensor", "tensors", "export the model with tensors as inputs");
@@ -299,7 +299,7 @@ impl<'f> GraphReader<'f> {
         Some((element, shape))
     }
 
-    /// Reads one node. `read`: the names that something reads.
+    /// Reads one node. `read`: names with a reader in the graph.
     fn node(&mut self, node: &OnnxNode, read: &HashSet<&str>) {
         let op_type = node.proto.op_type.clone().unwrap_or_default();
         let of = domain(node.proto.domain.as_deref());
@@ -340,7 +340,7 @@ impl<'f> GraphReader<'f> {
         self.lower(node, row, version, read);
     }
 
-    /// Warns of the first value of f16 or bf16 that an operator computes.
+    /// Warns once if an operator computes values of f16 or bf16.
     fn say_unrounded(&mut self, value: ValueId) {
         use Op as O;
         let element = self.element(value);
@@ -348,7 +348,7 @@ impl<'f> GraphReader<'f> {
             return;
         }
         let made = self.level().graph.model.nodes.iter().rev().find(|node| node.outputs.contains(&value));
-        // conversions have a warning of their own, what others only move is as it was
+        // conversions have a warning of their own, and moved values are unchanged
         let is_computed = made.is_some_and(|node| {
             matches!(node.op, O::Elementwise(_) | O::MatMul { .. } | O::Convolution(_) | O::Softmax { .. })
                 || matches!(node.op, O::Reduce { .. } | O::Normalize(_) | O::Cell(_) | O::Sequence(..))
@@ -374,12 +374,12 @@ impl<'f> GraphReader<'f> {
                 self.error(found, "nodes in the order in which they are computed", "export the model again");
             }
         }
-        // a trailing input that is left out is as good as none
+        // a trailing empty name is the same as no name
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
         if inputs.contains(&Some(None)) {
-            // what should have made it was refused
+            // the producing node was refused
             return;
         }
         let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Option::flatten).collect();

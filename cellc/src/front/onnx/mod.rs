@@ -1,4 +1,4 @@
-//! ONNX: one file, and the files of tensors beside it that it names.
+//! ONNX: a model file and its external files of tensors.
 
 mod arrange;
 mod attention;
@@ -43,18 +43,17 @@ use proto::ModelProto;
 pub use supported::{SUPPORTED, Supported};
 use tensors::Folder;
 
-/// Limit for the file; protobuf itself ends there.
+/// Maximum size of the file. protobuf has the same limit.
 const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
 
-/// What to do about a file above the limit.
+/// Advice for a file above the limit.
 const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file beside it, \
     onnx.save(model, \"net.onnx\", save_as_external_data=True)";
 
-/// Reads a model from a file. The second part of what is returned holds what is wrong; after an
-/// error, the model is the part that was understood.
+/// Reads a model from a file. Returns the model and all problems found. After an error in these,
+/// the model contains the valid part of the file only.
 ///
-/// # Errors
-/// If the file cannot be read, or is no ONNX model.
+/// # Errors If the file cannot be read or is no ONNX model.
 pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
     let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
@@ -78,10 +77,9 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diag
     read_from(name, bytes, None, &[])
 }
 
-/// Reads a model from memory; files beside it are in `folder`.
+/// Reads a model from memory and its external files from `folder`.
 ///
-/// # Errors
-/// If the bytes are no ONNX model.
+/// # Errors If the bytes are no ONNX model.
 fn read_from(
     name: &str,
     bytes: &[u8],

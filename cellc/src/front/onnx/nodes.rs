@@ -1,5 +1,5 @@
-//! The nodes of a file before they are lowered: functions are replaced by their bodies, nodes that
-//! no output needs are left out.
+//! The nodes of a file before lowering: functions are expanded into their bodies, and nodes without
+//! influence on an output are dropped.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,31 +8,31 @@ use prost::Message;
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
 use crate::diagnostic::quoted;
 
-/// The most nodes of a model, those of functions counted as often as they are called.
+/// Maximum number of nodes of a model. The nodes of a function count once per call.
 pub(super) const MOST_NODES: usize = 1 << 16;
 
-/// The most bytes of what calls of functions put in their places.
+/// Maximum size of all expanded function calls together, in encoded bytes.
 const MOST_CALLED: usize = 1 << 26;
 
-/// The most graphs inside each other.
+/// Maximum depth of nested graphs.
 pub(super) const MOST_NESTED: usize = 16;
 
-/// The most calls of functions inside each other.
+/// Maximum depth of nested function calls.
 const MOST_CALLS: usize = 64;
 
-/// A node, and what its operator's version is.
+/// A node and the version of its operator.
 #[derive(Clone, Debug)]
 pub(super) struct OnnxNode {
     pub(super) proto: NodeProto,
-    /// The version of the operator set of its domain.
+    /// The imported version of the operator set of the node's domain. 0 if the file imports none.
     pub(super) version: i64,
-    /// Its place in the graph or function that it is written in.
+    /// Index in the list of nodes of its graph or function.
     pub(super) index: usize,
-    /// The function that it is written in.
+    /// Name of the function around the node. `None` for a node of a graph.
     pub(super) function: Option<String>,
 }
 
-/// The default domain has two names.
+/// The normalised name of a domain: the default domain is empty, `ai.onnx` is an alias for it.
 pub(super) fn domain(text: Option<&str>) -> &str {
     match text {
         None | Some("ai.onnx") => "",
@@ -40,10 +40,10 @@ pub(super) fn domain(text: Option<&str>) -> &str {
     }
 }
 
-/// The versions of the operator sets that a model or a function imports.
+/// Imported operator set versions by domain.
 pub(super) type Versions = HashMap<String, i64>;
 
-/// The versions of a list, and the domains that it names twice with different versions.
+/// The imported versions, and the domains imported twice with different versions.
 pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>) {
     let mut all = Versions::new();
     let mut twice = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>
 /// The functions of a file, by domain, name and overload.
 pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
 
-/// Why functions could not be replaced, and what to do.
+/// Error message and advice for a model above a limit of nodes, calls or bytes.
 pub(super) struct TooMany {
     pub(super) found: String,
     pub(super) help: &'static str,
@@ -70,17 +70,18 @@ fn too_many_nodes() -> TooMany {
     TooMany { found, help: "simplify the model" }
 }
 
-/// Every graph that a node holds.
+/// All graphs in a node's attributes.
 pub(super) fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
 }
 
-/// How many nodes a node is, with those of the graphs inside it.
+/// Number of nodes in a node: 1 for the node itself plus all nodes of its nested graphs.
 fn nodes_of(node: &NodeProto) -> usize {
     1 + graphs(node).flat_map(|graph| &graph.node).map(nodes_of).sum::<usize>()
 }
 
-/// The nodes of a list with every call of a function replaced by the nodes of its body.
+/// The nodes with every function call replaced by the function's body. `count` grows by the number
+/// of nodes.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
     versions: &Versions,
@@ -117,7 +118,7 @@ pub(super) fn expanded(
             );
             return Err(TooMany { found, help: "correct a function that calls itself, or simplify the model" });
         }
-        // before the body is copied, with the graphs inside its nodes
+        // checked before the body is copied; nodes of nested graphs count as well
         *count += function.node.iter().map(nodes_of).sum::<usize>();
         if *count > MOST_NODES {
             return Err(too_many_nodes());
@@ -141,8 +142,8 @@ pub(super) fn expanded(
     Ok(done)
 }
 
-/// The nodes of a function as one call computes them: its own names are made unique, its attributes
-/// are those of the call.
+/// The body of a function for one call: inner names get a prefix unique to the call, and references
+/// to attributes are replaced by the call's attributes, or else by the function's defaults.
 fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<NodeProto> {
     let mut names: HashMap<String, String> = HashMap::new();
     for (at, formal) in function.input.iter().enumerate() {
@@ -159,7 +160,7 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
     }
     let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
     let mut nodes = function.node.clone();
-    // nested graphs are bounded by the reader of the wire format
+    // the nesting of graphs is bounded by the decoder's recursion limit
     let mut waiting: Vec<&mut NodeProto> = nodes.iter_mut().collect();
     while let Some(node) = waiting.pop() {
         for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
@@ -169,7 +170,7 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
         node.attribute.retain_mut(|attribute| {
             match attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty()) {
                 None => true,
-                // an attribute that the call leaves out is left out here
+                // an optional attribute omitted by the call is omitted in the body
                 Some(name) => attributes.get(name).is_some_and(|given| {
                     *attribute = AttributeProto { name: attribute.name.clone(), ..(*given).clone() };
                     true
@@ -189,7 +190,7 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
     nodes
 }
 
-/// What a node reads, and what the graphs in its attributes read of what is around them.
+/// Names of the node's inputs, and all names read inside its nested graphs.
 fn reads(node: &OnnxNode) -> Vec<&str> {
     let mut all: Vec<&str> = node.proto.input.iter().map(|name| &name[..]).collect();
     let mut waiting: Vec<&GraphProto> = graphs(&node.proto).collect();
@@ -203,9 +204,9 @@ fn reads(node: &OnnxNode) -> Vec<&str> {
     all
 }
 
-/// Nodes in an order in which each comes behind those that it reads: that of the file, unless it is
-/// none. Converters to float16 write conversions of inputs at the end of a file. As they are where
-/// they read each other.
+/// The nodes in topological order. The file's order is kept if it is topological already, and also
+/// if the nodes form a cycle. Converters to float16 append conversions of inputs at the end of a
+/// file.
 fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
     let mut made: HashMap<&str, usize> = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
@@ -238,8 +239,8 @@ fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
     if order.len() == nodes.len() { order } else { nodes.iter().collect() }
 }
 
-/// The nodes that the outputs depend on, in the order in which they are computed, and the names
-/// that these or the outputs read; the rest is not looked at.
+/// The nodes with influence on the outputs in topological order, and all names read by these nodes
+/// or by the graph's outputs.
 pub(super) fn needed<'n>(
     nodes: &'n [OnnxNode],
     outputs: impl Iterator<Item = &'n str>,

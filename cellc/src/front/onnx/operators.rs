@@ -1,4 +1,4 @@
-//! What each operator becomes that is neither recurrent nor holds a graph.
+//! Lowering of operators without state and without nested graphs.
 
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
@@ -9,7 +9,7 @@ use crate::model::{
 
 type Values = Option<Vec<ValueId>>;
 
-/// The element type of numbers that are computed.
+/// The element type of an elementwise result: Bool for comparisons and logic, else `same`.
 fn boolean_or_same(function: Elementwise, same: ElementType) -> ElementType {
     use Elementwise as E;
     match function {
@@ -38,11 +38,11 @@ pub(super) fn activation(reader: &mut GraphReader<'_>, call: &mut Call<'_>, acti
     unary(reader, call, Elementwise::Activation(activation))
 }
 
-/// An activation with its parameters as attributes.
+/// An activation with the attributes alpha and beta.
 pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Values {
     let alpha = call.attributes.float("alpha");
     let beta = if name == "hardsigmoid" { call.attributes.float("beta") } else { None };
-    // the operator keeps what is greater than alpha, the activation of cells what is alpha too
+    // the operator passes elements greater than alpha, the cell's activation also alpha itself
     let alpha = if name == "thresholdedrelu" { Some(alpha.unwrap_or(1.0).next_up()) } else { alpha };
     match Activation::new(name, alpha, beta) {
         Ok(activation) => unary(reader, call, Elementwise::Activation(activation)),
@@ -53,7 +53,7 @@ pub(super) fn with_alpha(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name
     }
 }
 
-/// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also of NaN.
+/// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also for NaN.
 pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     use Elementwise as E;
     let bias = call.attributes.float("bias").unwrap_or(0.0);
@@ -75,12 +75,12 @@ pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op_of(Op::Elementwise(E::Select), vec![below, raised, rest], element)])
 }
 
-/// Quotients of integers are rounded towards zero.
+/// Division. Quotients of integers are rounded towards zero.
 pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let mut a = a;
     if !reader.element(a).is_float() {
-        // a - a mod b is a multiple of b, whichever way a quotient is rounded
+        // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
         let rest = reader.op(Op::Elementwise(Elementwise::Mod), vec![a, b]);
         a = reader.op(Op::Elementwise(Elementwise::Subtract), vec![a, rest]);
     }
@@ -92,7 +92,7 @@ pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     binary(reader, call, function)
 }
 
-/// One input after the other.
+/// Folds all inputs with a binary function, from the first to the last.
 pub(super) fn variadic(reader: &mut GraphReader<'_>, call: &mut Call<'_>, function: Elementwise) -> Values {
     let mut all = call.inputs.clone().into_iter().flatten();
     let mut value = all.next()?;
@@ -116,7 +116,7 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
         least = call.attributes.float("min").map(|min| reader.number_like(x, min));
         most = call.attributes.float("max").map(|max| reader.number_like(x, max));
     }
-    // the second operand is the result where one is NaN
+    // the result is the second operand if either operand is NaN
     if let Some(least) = least {
         x = reader.op(Op::Elementwise(Elementwise::Maximum), vec![least, x]);
     }
@@ -137,7 +137,7 @@ pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(op, vec![call.x(), call.input(1)?])])
 }
 
-/// A value times a constant.
+/// A value multiplied by a constant.
 pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> ValueId {
     if by == 1.0 {
         return value;
@@ -152,7 +152,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let product = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![call.x(), call.input(1)?]);
     let mut y = scaled(reader, product, alpha);
-    // a beta of 0 leaves C out, whatever it holds
+    // with beta 0, C is ignored, even NaN in C
     if let Some(c) = call.input(2).filter(|_| beta != 0.0) {
         let c = scaled(reader, c, beta);
         y = reader.op(Op::Elementwise(Elementwise::Add), vec![y, c]);
@@ -180,7 +180,8 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     })
 }
 
-/// What `of` makes of data along an axis; below operator set 13 along all axes from one on.
+/// Applies `of` along the attribute's axis. Before operator set 13 the operator works on all
+/// dimensions from the axis on as one.
 fn along_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -195,15 +196,15 @@ fn along_axis(
     if axis == -1 {
         return Some(vec![of(reader, x, axis)?]);
     }
-    // all dimensions from the axis on are one
+    // the dimensions from the axis on are merged
     let rows = flattened_from(reader, x, axis, 0)?;
     let y = of(reader, rows, -1)?;
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }
 
-/// The dimensions from an axis on as one; those before a negative axis as one, too. `ends`: 1 if
-/// the axis may be the rank itself. `None` after an error.
+/// Merges the dimensions from an axis on; for a negative axis also merges the dimensions before it.
+/// `ends`: 1 if the axis may equal the rank. `None` after an error.
 fn flattened_from(reader: &mut GraphReader<'_>, x: ValueId, axis: i64, ends: usize) -> Option<ValueId> {
     let axis = in_range(reader, axis)?;
     let (shape, zero_keeps) = match within_rank(reader, axis, x, ends)? {
@@ -232,7 +233,7 @@ pub(super) fn flatten(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     if axis == 1 || axis < 0 {
         return Some(vec![tail]);
     }
-    // the last size, with all before it as one
+    // keeps the last size and merges all dimensions before it
     let sizes = reader.op_of(Op::ShapeOf, vec![tail], ElementType::I64);
     let (last, zero) = (reader.integers(&[-1]), reader.integer(0));
     let last = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, last, zero]);
@@ -345,7 +346,7 @@ pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     Some(vec![reader.op(Op::Reshape { zero_keeps }, vec![call.x(), call.input(1)?])])
 }
 
-/// Axes that are an attribute in older operator sets and an input in newer ones.
+/// Axes of an operator. An attribute before operator set `input_from`, an input since.
 pub(super) fn axes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, input_from: i64) -> Option<ValueId> {
     if call.version >= input_from {
         return call.input(1);
@@ -408,7 +409,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
     })
 }
 
-/// Lengths of so many parts along an axis, of which the last may be shorter than the others.
+/// Lengths of `parts` parts along an axis. All are equal except the last, which may be shorter.
 fn even_lengths(reader: &mut GraphReader<'_>, x: ValueId, axis: ValueId, parts: usize) -> ValueId {
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let (first, zero) = (reader.integers(&[0]), reader.integer(0));
@@ -458,7 +459,8 @@ pub(super) fn gather(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![call.x(), call.input(1)?, axis])])
 }
 
-/// What an element becomes together with the one that is scattered to it; none: that one.
+/// The reduction of scattered elements with the elements of the data; `Some(None)` if scattered
+/// elements replace the data. `None` after an error.
 fn combined(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<Elementwise>> {
     match call.attributes.text("reduction").as_deref() {
         None | Some("none") => Some(None),
@@ -556,7 +558,7 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
         reader.error("BatchNormalization in training mode, or not spatial", "evaluation mode", help);
         return None;
     }
-    // there the outputs say the mode, read or not
+    // before operator set 14, further outputs mean training mode, read or not
     if call.version < 14 && call.written > 1 {
         let found = format!("{} outputs, which mean training mode below operator set 14", call.written);
         reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
@@ -565,14 +567,13 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// The attribute `axis`, from which on dimensions are counted here: no tensor has so many that they
-/// cannot be. `None` after an error.
+/// The attribute `axis`. `None` after an error for an axis outside of -64 to 63.
 pub(super) fn countable_axis(reader: &mut GraphReader<'_>, call: &mut Call<'_>, default: i64) -> Option<i64> {
     let axis = call.attributes.int("axis").unwrap_or(default);
     in_range(reader, axis)
 }
 
-/// An axis that some tensor may have; `None` after an error.
+/// The axis if a tensor of up to 64 dimensions may have it. `None` after an error.
 fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
     const MOST: i64 = 64;
     if !(-MOST..MOST).contains(&axis) {
@@ -587,8 +588,8 @@ fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
     Some(axis)
 }
 
-/// An axis, once it is compared with the rank of a tensor where that is known: below the rank and
-/// `ends`. `None` after an error.
+/// Checks an axis against the rank of `x` if the rank is known. `ends`: 1 if the axis may equal the
+/// rank. `None` after an error.
 pub(super) fn within_rank(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, ends: usize) -> Option<i64> {
     let Some(rank) = reader.rank(x) else { return Some(axis) };
     let (least, most) = (-(rank as i64), (rank + ends) as i64 - 1);
@@ -601,7 +602,7 @@ pub(super) fn within_rank(reader: &mut GraphReader<'_>, axis: i64, x: ValueId, e
     Some(axis)
 }
 
-/// The rank of a tensor, an integer without dimensions.
+/// The rank of a tensor, an integer of shape `[]`.
 pub(super) fn rank_of(reader: &mut GraphReader<'_>, x: ValueId) -> ValueId {
     let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let count = reader.op_of(Op::ShapeOf, vec![sizes], ElementType::I64);
@@ -617,7 +618,7 @@ pub(super) fn layer_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>, root
     if call.outputs() < 2 || root_mean_square {
         return normalized(reader, call, normalization);
     }
-    // the mean and one over the deviation, as training keeps them
+    // the mean and the reciprocal of the standard deviation, which training reads
     let x = call.x();
     let inputs = call.inputs.iter().copied().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
@@ -667,7 +668,7 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     let x = call.x();
     let length = reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
     let quotient = reader.op(Op::Elementwise(Elementwise::Divide), vec![x, length]);
-    // where all elements are 0, so is the result
+    // a vector of zeros stays zero
     let zero = reader.number_like(x, 0.0);
     let none = reader.op_of(Op::Elementwise(Elementwise::Equal), vec![length, zero], ElementType::Bool);
     let element = reader.element(x);
@@ -734,7 +735,7 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     Some(vec![reader.op_of(Op::Elementwise(Elementwise::Equal), vec![value, infinity], ElementType::Bool)])
 }
 
-/// The place of the largest or smallest element along an axis.
+/// Indices of the largest or smallest elements along an axis.
 pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, largest: bool) -> Values {
     let axis = call.attributes.int("axis").unwrap_or(0);
     let keep = call.attributes.flag("keepdims", true);
@@ -755,7 +756,7 @@ pub(super) fn arg_best(reader: &mut GraphReader<'_>, call: &mut Call<'_>, larges
 pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let largest = call.attributes.flag("largest", true);
-    // without an order, any order is right
+    // without an order every order is valid, also the sorted one
     call.attributes.flag("sorted", true);
     let x = call.x();
     let count = match (call.attributes.int("k"), call.input(1)) {

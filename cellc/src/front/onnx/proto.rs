@@ -1,13 +1,13 @@
-//! The messages of an ONNX file, as far as they are read: one row for each field, by its number.
+//! The messages of an ONNX file with their supported fields, one row for each field.
 //!
-//! Source of the numbers: `onnx.proto` of ONNX 1.23. prost reads the wire format; what is not
-//! listed here is skipped.
+//! Source of the field numbers: `onnx.proto` of ONNX 1.23. prost decodes the wire format; fields
+//! without a row are skipped.
 
 use prost::bytes::{Buf, BufMut};
 use prost::encoding::{self, DecodeContext, WireType};
 use prost::{DecodeError, Message};
 
-/// What prost does with each kind of field.
+/// Implements `prost::Message` for each listed message.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident { $($number:literal $count:ident $kind:ident $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -69,12 +69,12 @@ messages! {
         8 many message opset_import: OperatorSetIdProto,
         25 many message functions: FunctionProto,
     }
-    /// The version of the operators of a domain.
+    /// A domain and the imported version of its operator set.
     OperatorSetIdProto {
         1 one string domain: String,
         2 one int64 version: i64,
     }
-    /// Nodes and what goes in and out of them.
+    /// Nodes, inputs, outputs and constants of a graph.
     GraphProto {
         1 many message node: NodeProto,
         2 one string name: String,
@@ -115,12 +115,12 @@ messages! {
         22 one message sparse_tensor: SparseTensorProto,
         23 many message sparse_tensors: Other,
     }
-    /// A name, and the type behind it.
+    /// A name and a type.
     ValueInfoProto {
         1 one string name: String,
         2 one message r#type: TypeProto,
     }
-    /// The type of a value: a tensor is read.
+    /// The type of a value. Only tensors are decoded.
     TypeProto {
         1 one message tensor_type: TensorTypeProto,
         4 one message sequence_type: Other,
@@ -138,12 +138,12 @@ messages! {
     TensorShapeProto {
         1 many message dim: DimensionProto,
     }
-    /// A size: a number, a name, or neither.
+    /// A size: a number, a name, or neither if unknown.
     DimensionProto {
         1 one int64 dim_value: i64,
         2 one string dim_param: String,
     }
-    /// A tensor that is known.
+    /// A constant tensor.
     TensorProto {
         1 many int64 dims: i64,
         2 one int32 data_type: i32,
@@ -158,18 +158,18 @@ messages! {
         13 many message external_data: StringStringEntryProto,
         14 one int32 data_location: i32,
     }
-    /// A tensor of which only some elements are written.
+    /// A constant tensor given by some of its elements; the others are 0.
     SparseTensorProto {
         1 one message values: TensorProto,
         2 one message indices: TensorProto,
         3 many int64 dims: i64,
     }
-    /// A pair of texts.
+    /// A key and a value.
     StringStringEntryProto {
         1 one string key: String,
         2 one string value: String,
     }
-    /// An operator that the file itself defines.
+    /// An operator defined by the file.
     FunctionProto {
         1 one string name: String,
         4 many string input: String,
@@ -181,6 +181,6 @@ messages! {
         11 many message attribute_proto: AttributeProto,
         13 one string overload: String,
     }
-    /// A message of which it is only known that it is there.
+    /// A message with contents that are not decoded.
     Other {}
 }

@@ -1,6 +1,5 @@
-//! What ONNX Runtime's static quantiser writes in its format QOperator, beside operators of ONNX's
-//! own: domain `com.microsoft`, from whole numbers to whole numbers, each tensor with one scale and
-//! one zero point.
+//! Operators of ONNX Runtime's static quantiser in the format QOperator, domain `com.microsoft`.
+//! Inputs and outputs are integers; each tensor has one scale and one zero point.
 
 use super::graph::{Call, GraphReader};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
@@ -9,19 +8,19 @@ use crate::model::{Activation, ElementType, Elementwise as E, Op, ValueId};
 
 type Values = Option<Vec<ValueId>>;
 
-/// What a tensor of whole numbers stands for, `(x - zero) scale`.
+/// Dequantises a tensor: `(x - zero) scale`.
 fn meant(reader: &mut GraphReader<'_>, x: ValueId, scale: ValueId, zero: Option<ValueId>) -> ValueId {
     let whole = centred(reader, x, zero);
     let scale = float(reader, scale);
     compute(reader, E::Multiply, &[whole, scale])
 }
 
-/// What the inputs from `at` on stand for: a tensor, its scale, its zero point.
+/// Dequantises the tensor at input `at`. Its scale and zero point are the next two inputs.
 fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<ValueId> {
     Some(meant(reader, call.input(at)?, call.input(at + 1)?, call.input(at + 2)))
 }
 
-/// Numbers as whole numbers of the type of a zero point, or of `like` where there is none.
+/// Quantises `y` to the type of the zero point, or to the type of `like` without a zero point.
 fn whole(reader: &mut GraphReader<'_>, y: ValueId, scale: ValueId, zero: Option<ValueId>, like: ValueId) -> Values {
     let element = reader.element(zero.unwrap_or(like));
     let Some(range) = limits(element) else {
@@ -35,8 +34,8 @@ fn whole(reader: &mut GraphReader<'_>, y: ValueId, scale: ValueId, zero: Option<
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
-/// A function of one tensor, quantised anew: x, its scale and zero point, the scale and the zero
-/// point of y.
+/// A function of one tensor, requantised. Inputs: x, its scale and zero point, scale and zero point
+/// of y.
 fn of_one(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -48,7 +47,7 @@ fn of_one(
     whole(reader, y, scale, zero, like)
 }
 
-/// The same operator of ONNX on floating point, of a version.
+/// Applies the lowering of an ONNX operator, in the given version, to a dequantised tensor.
 fn inner(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -76,7 +75,7 @@ pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     of_one(reader, call, |reader, call, x| inner(reader, call, 16, x, |r, c| o::with_alpha(r, c, "leakyrelu")))
 }
 
-/// Softmax of the operator set that the attribute `opset` states.
+/// Softmax, by the operator set in the attribute `opset`.
 pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let Some(version) = call.attributes.int("opset") else {
         reader.error("no attribute opset", "the operator set of the Softmax", "quantise the model again");
@@ -104,7 +103,7 @@ pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     of_one(reader, call, |reader, call, x| inner(reader, call, 19, x, windows::average_pool))
 }
 
-/// The scale and the zero point of y, then those of every tensor behind it.
+/// Concat. Inputs: scale and zero point of y, then each tensor with its scale and zero point.
 pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     if call.inputs.len() % 3 != 2 {
         let found = format!("{} inputs", call.inputs.len());
@@ -121,8 +120,8 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Value
     whole(reader, y, scale, zero, like)
 }
 
-/// Gemm of two matrices of whole numbers; C counts in units of both scales. Without a scale of y it
-/// is floating point.
+/// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if
+/// y has no scale and no zero point.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b) = (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));
     let [transpose_a, transpose_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));

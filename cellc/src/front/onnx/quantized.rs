@@ -1,8 +1,8 @@
-//! Quantised operators: whole numbers with a scale and a zero point, computed as f32 that hold them
-//! exactly.
+//! Quantised operators: integers with a scale and a zero point, computed in f32, which holds the
+//! integers exactly.
 //!
-//! `q = clamp(round(x / scale) + zero)`, rounded to the even one of two; `x ~ (q - zero) scale`. A
-//! dynamic scale is `(max - min) / 255` of the tensor and 0, and 1 where that is 0. Sums of
+//! `q = clamp(round(x / scale) + zero)`, ties rounded to even; `x ~ (q - zero) scale`. A dynamic
+//! scale is `(max - min) / 255` over the tensor and 0. It is 1 if max and min are both 0. Sums of
 //! products beyond 2^24 are rounded.
 
 use super::bodies::whole;
@@ -20,7 +20,7 @@ type Values = Option<Vec<ValueId>>;
 
 const F32: ElementType = ElementType::F32;
 
-/// One operation element by element on floating point.
+/// Adds an elementwise operation on f32.
 pub(super) fn compute(reader: &mut GraphReader<'_>, function: E, inputs: &[ValueId]) -> ValueId {
     reader.op_of(Op::Elementwise(function), inputs.to_vec(), F32)
 }
@@ -29,7 +29,7 @@ pub(super) fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
     reader.op_of(Op::Convert, vec![value], F32)
 }
 
-/// The least and the largest number of a type that values are quantised to.
+/// Minimum and maximum of a quantised type. `None` for other types.
 pub(super) fn limits(element: ElementType) -> Option<(f32, f32)> {
     Some(match element {
         ElementType::I4 => (-8.0, 7.0),
@@ -42,7 +42,8 @@ pub(super) fn limits(element: ElementType) -> Option<(f32, f32)> {
     })
 }
 
-/// The axis that scales and zero points belong to; none where there is one of each.
+/// The axis of scales and zero points. `Some(None)` if the operator set allows only one scale per
+/// tensor. `None` after an error.
 fn axis_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<i64>> {
     match call.version {
         10..13 => Some(None),
@@ -50,7 +51,7 @@ fn axis_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<i
     }
 }
 
-/// Scales or zero points with dimensions of 1 behind, so that they belong to an axis of `x`.
+/// Scales or zero points reshaped to broadcast along an axis of `x`. `None` after an error.
 fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueId) -> Option<ValueId> {
     let known = reader.known(of);
     let several = known.as_ref().is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
@@ -62,7 +63,7 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
         }
         return Some(of);
     };
-    // one number for the whole tensor broadcasts anyway
+    // one number for the whole tensor broadcasts without a reshape
     if !several || axis == -1 || reader.rank(of) == Some(0) {
         return Some(of);
     }
@@ -71,8 +72,8 @@ fn along(reader: &mut GraphReader<'_>, axis: Option<i64>, x: ValueId, of: ValueI
     Some(beside(reader, of, axis, rank))
 }
 
-/// A list of numbers as a tensor of a rank whose dimensions are 1 but for one axis. An axis outside
-/// of the rank is refused where shapes are known, as no several numbers fit into dimensions of 1.
+/// A list reshaped to rank `rank` with all dimensions 1 except `axis`. For an axis outside of the
+/// rank all dimensions are 1, and the Reshape is refused when shapes are inferred.
 fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
     let shape = reader.op_of(Op::OneHot { axis: -1, from_end: true }, vec![axis, rank, all, one], ElementType::I64);
@@ -91,7 +92,7 @@ fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()
     }
 }
 
-/// `clamp(round(x / scale) + zero)` as floating point.
+/// `clamp(round(x / scale) + zero)` in f32.
 pub(super) fn rounded(
     reader: &mut GraphReader<'_>,
     x: ValueId,
@@ -107,7 +108,8 @@ pub(super) fn rounded(
     compute(reader, E::Clamp { min, max }, &[whole])
 }
 
-/// What `output_dtype` says, if anything; `None` after an error.
+/// The type in the attribute `output_dtype`; `Some(None)` if it is absent or 0. `None` after an
+/// error.
 fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<ElementType>> {
     let Some(given) = call.attributes.int("output_dtype").filter(|&given| given != 0) else { return Some(None) };
     match element_type(i32::try_from(given).unwrap_or(0)) {
@@ -151,7 +153,7 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Val
     Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
 }
 
-/// `q - zero` as floating point.
+/// `q - zero` in f32.
 pub(super) fn centred(reader: &mut GraphReader<'_>, value: ValueId, zero: Option<ValueId>) -> ValueId {
     let value = float(reader, value);
     match zero {
@@ -179,12 +181,12 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     Some(vec![reader.op_of(Op::Elementwise(E::Multiply), vec![whole, scale], element)])
 }
 
-/// What a tensor is quantised to where its own values say how.
+/// A tensor quantised to u8 with the scale and zero point of its own range.
 struct Dynamic {
-    /// From 0 to 255, as floating point.
+    /// Quantised elements from 0 to 255, in f32.
     whole: ValueId,
     scale: ValueId,
-    /// As floating point.
+    /// The zero point, in f32.
     zero: ValueId,
 }
 
@@ -224,7 +226,7 @@ pub(super) fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> V
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
 
-/// A zero point or scale of each row of A stands along the axis before the last.
+/// Zero points or scales per row of A, reshaped to broadcast along the rows.
 fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId> {
     let zero = zero?;
     if reader.rank(zero) == Some(1) && reader.known(zero).is_none_or(|tensor| tensor.len() > 1) {
@@ -243,7 +245,7 @@ pub(super) fn matmul_integer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     Some(vec![reader.op_of(Op::Convert, vec![sums], ElementType::I32)])
 }
 
-/// The convolution of two tensors of whole numbers, as floating point.
+/// The convolution of two tensors of integers, in f32.
 fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: ValueId) -> Option<ValueId> {
     let mut inner = Call {
         version: call.version,
@@ -255,7 +257,8 @@ fn convolved(reader: &mut GraphReader<'_>, call: &mut Call<'_>, x: ValueId, w: V
     convolution(reader, &mut inner, false)?.first().copied()
 }
 
-/// Numbers of the channels of weights, or one: with dimensions of 1 behind.
+/// Numbers per channel of the weights, reshaped to broadcast along the channels. `first`: number of
+/// leading dimensions of the weights that the result lacks. One number becomes a scalar.
 fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64) -> ValueId {
     let count = reader.known(of).map(|tensor| tensor.len());
     if count == Some(1) || reader.rank(of) == Some(0) {
@@ -294,7 +297,8 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     requantized(reader, sums, [x_scale, w_scale, scale], zero)
 }
 
-/// Sums of products of whole numbers, as whole numbers of another scale.
+/// Rescales sums of products to the scale and zero point of the result. `scales`: of A, of B, of
+/// the result.
 pub(super) fn requantized(reader: &mut GraphReader<'_>, sums: ValueId, scales: [ValueId; 3], zero: ValueId) -> Values {
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
@@ -330,8 +334,7 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     requantized(reader, sums, [a_scale, b_scale, scale], zero)
 }
 
-/// com.microsoft: `A` is quantised here; `B` is, with its scale and zero point. A bias may be
-/// added.
+/// com.microsoft: A is quantised dynamically, B is quantised in the model. The bias is optional.
 pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
@@ -347,7 +350,7 @@ pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     }])
 }
 
-/// com.microsoft: of two tensors that are quantised.
+/// com.microsoft: the product of two quantised tensors, in floating point.
 pub(super) fn matmul_integer_to_float(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let (a, b, a_scale, b_scale) = (call.x(), call.input(1)?, call.input(2)?, call.input(3)?);
     let (a_zero, b_zero, bias) = (call.input(4), call.input(5), call.input(6));
@@ -363,21 +366,21 @@ pub(super) fn matmul_integer_to_float(reader: &mut GraphReader<'_>, call: &mut C
     }])
 }
 
-/// A direction of a quantised LSTM.
+/// Activations and clipping of one direction of a quantised LSTM.
 struct Gates {
     activations: Vec<Activation>,
     clip: Option<f32>,
     input_forget: bool,
 }
 
-/// One of the D parts along the first axis.
+/// The slice at an index of the first axis, the axis of directions.
 fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
     let (index, axis) = (reader.integer(at as i64), reader.integer(0));
     reader.op(Op::Gather { batch_dims: 0 }, vec![value, index, axis])
 }
 
-/// com.microsoft: an LSTM whose W, `[D, I, 4H]`, and R, `[D, H, 4H]`, are quantised; x is quantised
-/// as a whole, and h at every step.
+/// com.microsoft: an LSTM with quantised W, `[D, I, 4H]`, and R, `[D, H, 4H]`. x is quantised once
+/// with one scale for all steps, h at every step.
 pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let direction = direction_of(reader, call).0?;
     let mut ledger = Vec::new();
@@ -410,7 +413,7 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         };
         let (w_whole, r_whole) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
         let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
-        // of all steps at once
+        // for all steps at once
         let sums = product(reader, centred_x, w_whole);
         let scales = compute(reader, E::Multiply, &[quantised.scale, w_scale]);
         let mut gates_x = compute(reader, E::Multiply, &[sums, scales]);
@@ -445,7 +448,7 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     Some(vec![joined(ys, 1), joined(hs, 0), joined(cs, 0)])
 }
 
-/// `[N, H]` of zeros.
+/// An initial state of zeros, `[N, H]`.
 fn no_state(reader: &mut GraphReader<'_>, x: ValueId, hidden_size: i64) -> ValueId {
     let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     let (at, axis) = (reader.integers(&[1]), reader.integer(0));
@@ -456,7 +459,7 @@ fn no_state(reader: &mut GraphReader<'_>, x: ValueId, hidden_size: i64) -> Value
     reader.op(Op::Broadcast(crate::model::BroadcastMode::Numpy), vec![zero, shape])
 }
 
-/// The steps of one direction: y, `[T, N, H]`, and the last h and c.
+/// The loop over the steps of one direction. Returns y, `[T, N, H]`, and the last h and c.
 fn steps(
     reader: &mut GraphReader<'_>,
     gates: &Gates,

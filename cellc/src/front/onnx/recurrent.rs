@@ -1,4 +1,4 @@
-//! GRU, LSTM and RNN: their gate orders, biases, layouts and activations become those of
+//! GRU, LSTM and RNN. Gate order, biases, layout and activations are converted to those of
 //! [`Op::Sequence`].
 
 use super::graph::{Call, GraphReader};
@@ -11,7 +11,7 @@ use crate::model::{
 
 type Values = Option<Vec<ValueId>>;
 
-/// The most units of a cell: the square of more cannot be counted in a file.
+/// Maximum number of units of a cell; the square of a larger number exceeds any file.
 const MOST_UNITS: usize = 1 << 20;
 
 pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
@@ -20,7 +20,7 @@ pub(super) fn rnn(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
 
 pub(super) fn gru(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let given = call.attributes.int("linear_before_reset");
-    // whatever is not 0 counts
+    // any value except 0 is true
     let (gate, taken) = match given.unwrap_or(0) {
         0 => (ResetGate::BeforeMatMul, "the reset gate is before the matrix product"),
         _ => (ResetGate::AfterMatMul, "the reset gate is after the matrix product"),
@@ -37,7 +37,7 @@ fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> Le
     LedgerEntry { attribute: attribute.to_owned(), given, taken: taken.into(), origin: Origin::Unknown }
 }
 
-/// The direction, `None` after an error, and what was written.
+/// The direction and the attribute as written. The direction is `None` after an error.
 pub(super) fn direction_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (Option<Direction>, Option<String>) {
     let text = call.attributes.text("direction");
     let named = text.as_deref().unwrap_or("forward");
@@ -180,8 +180,8 @@ fn recurrent(
     Some(values)
 }
 
-/// Refuses states and biases of other shapes, where these are written: what follows sees them in
-/// another layout. `None` after an error.
+/// Refuses states and biases of wrong shapes if the shapes are known. Later stages see transposed
+/// tensors, so their messages would name other shapes. `None` after an error.
 fn own_shapes(
     reader: &mut GraphReader<'_>,
     call: &Call<'_>,
@@ -215,7 +215,7 @@ fn own_shapes(
         else {
             continue;
         };
-        // of projections, which the validation names
+        // a larger c means a projection, which the validation reports
         if at == 6 && matches!(shape.last(), Some(Dim::Fixed(size)) if *size > hidden_size) {
             continue;
         }
@@ -233,8 +233,8 @@ fn transposed(reader: &mut GraphReader<'_>, value: ValueId, order: &[i64]) -> Va
     reader.op(Op::Transpose, vec![value, order])
 }
 
-/// The activations of all directions; alpha and beta are consumed in order by those that take them.
-/// `None` after an error.
+/// The activations of all directions. An activation with parameters takes the next numbers of
+/// activation_alpha and activation_beta. `None` after an error.
 pub(super) fn activations(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -252,7 +252,7 @@ pub(super) fn activations(
         _ => (0..direction.count()).flat_map(|_| defaults.iter().map(|a| a.name().to_owned())).collect(),
     };
     if kind == CellKind::Rnn {
-        // the default of the definition names two even for one direction
+        // ONNX's default names two activations even for one direction
         names.truncate(wanted);
     }
     if names.len() != wanted {

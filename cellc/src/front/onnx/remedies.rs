@@ -1,27 +1,27 @@
-//! What to do about operators that are not read.
+//! Advice for operators that are not supported.
 
-/// What to do about an operator that ONNX Runtime's optimiser wrote, and that is not read.
+/// Advice for an unsupported operator written by ONNX Runtime's optimiser.
 pub(super) const BEFORE_OPTIMISATION: &str = "ONNX Runtime writes it when it optimises a model: use the file from before \
      optimisation, or ORT_ENABLE_BASIC";
 
-/// What to do about an operator on blocks of channels, which ONNX Runtime writes at its highest
-/// level only.
+/// Advice for operators on blocks of channels. ONNX Runtime writes them only at its highest
+/// optimisation level.
 const BEFORE_LAYOUT: &str = "ONNX Runtime writes it when it optimises a model for one processor: use the file from \
      before optimisation, or ORT_ENABLE_EXTENDED";
 
-/// What to do about an operator of ONNX Runtime's static quantiser.
+/// Advice for an unsupported operator of ONNX Runtime's static quantiser.
 const OTHER_FORMAT: &str = "ONNX Runtime's static quantiser writes it: quantise with quant_format=QuantFormat.QDQ";
 
-/// What to do about an operator on features that is not read.
+/// Advice for an unsupported operator on features.
 pub(super) const BEFORE_FEATURES: &str = "compute the features outside of the model";
 
-/// What to do about a linear model.
+/// Advice for a linear model.
 const LINEAR: &str = "write it as Gemm with the coefficients and the intercepts, or compute it outside of the model";
 
-/// What to do about an operator of which nothing more is known.
+/// Advice for all other operators.
 const OUTSIDE: &str = "compute this part outside of the model, or replace it by operators that are read";
 
-/// What to do about an operator that is not read.
+/// Advice for an unsupported operator.
 pub(super) fn advice(domain: &str, name: &str) -> String {
     match name {
         _ if domain == "com.microsoft.nchwc" => BEFORE_LAYOUT.to_owned(),

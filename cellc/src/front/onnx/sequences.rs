@@ -1,6 +1,6 @@
-//! Sequences of tensors: lists of values while a graph is read, of which the model knows nothing.
-//!
-//! What a loop appends in each iteration is one stacked output of the loop.
+//! Sequences of tensors. A sequence exists only while a graph is read, as a list of values; the
+//! model has tensors only. The elements appended by the iterations of a loop become one stacked
+//! output.
 
 use super::graph::{Call, GraphReader, Level};
 use super::lists::{Appended, Carried, Cut, Piece, Sequence};
@@ -8,15 +8,15 @@ use crate::model::{ElementType, Elementwise, Op, Value, ValueId};
 
 type Values = Option<Vec<ValueId>>;
 
-/// Operators that take a sequence.
+/// Operators with a sequence as input.
 const TAKE_SEQUENCES: [&str; 7] =
     ["SequenceInsert", "SequenceErase", "SequenceAt", "SequenceLength", "ConcatFromSequence", "Identity", "Loop"];
 
-/// What to do about a sequence in the place of a tensor.
+/// Advice for a sequence in place of a tensor.
 pub(super) const HELP: &str =
     "put its elements together first: ConcatFromSequence, which torch.stack and torch.cat become";
 
-/// Refuses a sequence as an input of an operator that takes tensors; false after an error.
+/// Refuses a sequence as an input of a tensor operator. False after an error.
 pub(super) fn check(reader: &mut GraphReader<'_>, operator: &str, inputs: &[Option<ValueId>]) -> bool {
     let is_sequence = |value: &Option<ValueId>| value.is_some_and(|value| reader.sequence(value).is_some());
     let at = inputs.iter().position(is_sequence);
@@ -28,12 +28,12 @@ pub(super) fn check(reader: &mut GraphReader<'_>, operator: &str, inputs: &[Opti
 }
 
 impl GraphReader<'_> {
-    /// The sequence that a value of the current level stands for.
+    /// The sequence of a value of the current level. `None` if the value is a tensor.
     pub(super) fn sequence(&self, value: ValueId) -> Option<&Sequence> {
         self.levels.last()?.sequences.get(&value)
     }
 
-    /// A value that stands for a sequence.
+    /// Adds a value to the current level as a stand-in for a sequence.
     pub(super) fn sequence_value(&mut self, sequence: Sequence, element: ElementType) -> ValueId {
         let level = self.level();
         let value = Value { names: Vec::new(), shape: None, element, origin: crate::diagnostic::Origin::Unknown };
@@ -42,7 +42,7 @@ impl GraphReader<'_> {
         value
     }
 
-    /// The sequence that an input of a node is; `None` after an error.
+    /// The sequence at input 0 of a node and its element type. `None` after an error.
     fn given_sequence(&mut self, call: &Call<'_>) -> Option<(Sequence, ElementType)> {
         let value = call.x();
         let element = self.element(value);
@@ -53,18 +53,18 @@ impl GraphReader<'_> {
         found.map(|sequence| (sequence, element))
     }
 
-    /// A list of integers and others, one after the other.
+    /// Concatenates lists of integers.
     fn joined(&mut self, lists: Vec<ValueId>) -> ValueId {
         self.op(Op::Concat { axis: 0 }, lists)
     }
 
-    /// The integers from one to before another, each given as a list of one.
+    /// The integers in `from..to`. Both bounds are lists of one integer.
     fn counted(&mut self, from: ValueId, to: ValueId) -> ValueId {
         let one = self.integers(&[1]);
         self.op(Op::Range, vec![from, to, one])
     }
 
-    /// The sum of two lists of integers.
+    /// Adds a constant to each element of a list of integers.
     fn sum(&mut self, a: ValueId, b: i64) -> ValueId {
         let b = self.integers(&[b]);
         self.op(Op::Elementwise(Elementwise::Add), vec![a, b])
@@ -74,13 +74,14 @@ impl GraphReader<'_> {
         self.op_of(Op::ShapeOf, vec![value], ElementType::I64)
     }
 
-    /// Some of a list of integers.
+    /// The elements `from..to` of a list. Both bounds are lists of one integer.
     fn part(&mut self, list: ValueId, from: ValueId, to: ValueId) -> ValueId {
         let (one, zero) = (self.integers(&[1]), self.integers(&[0]));
         self.op(Op::Slice, vec![list, from, to, one, zero])
     }
 
-    /// An axis as a list of one, of a tensor with `more` dimensions than the one that is given.
+    /// The axis as a list of one integer, counted from the first dimension. A negative axis counts
+    /// in a tensor with `more` dimensions more than `x`.
     fn place(&mut self, x: ValueId, axis: i64, more: i64) -> ValueId {
         if axis >= 0 {
             return self.integers(&[axis]);
@@ -90,7 +91,7 @@ impl GraphReader<'_> {
         self.sum(rank, axis + more)
     }
 
-    /// A tensor with its first axis in another place.
+    /// Moves the first axis of a tensor to another position.
     fn with_first_at(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero, one) = (self.shape_of(shape), self.integers(&[0]), self.integers(&[1]));
@@ -100,7 +101,7 @@ impl GraphReader<'_> {
         self.op(Op::Transpose, vec![x, order])
     }
 
-    /// A tensor with an axis in front of all others.
+    /// Moves an axis of a tensor to the front.
     fn with_in_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero) = (self.shape_of(shape), self.integers(&[0]));
@@ -110,7 +111,7 @@ impl GraphReader<'_> {
         self.op(Op::Transpose, vec![x, order])
     }
 
-    /// A tensor with an axis and the one behind it as one.
+    /// Merges an axis of a tensor with the axis behind it.
     fn merged(&mut self, x: ValueId, place: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (zero, all, end) = (self.integers(&[0]), self.integers(&[-1]), self.integers(&[i64::MAX]));
@@ -120,7 +121,7 @@ impl GraphReader<'_> {
         self.op(Op::Reshape { zero_keeps: false }, vec![x, shape])
     }
 
-    /// All elements side by side, along an axis of theirs or along a new one; `None` after an
+    /// Concatenates all elements along an axis, or stacks them along a new axis. `None` after an
     /// error.
     fn together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
         let mut parts = Vec::new();
@@ -152,8 +153,8 @@ impl GraphReader<'_> {
         }
     }
 
-    /// The last element of the sequence that an iteration is given: a tensor that the loop hands
-    /// on.
+    /// The last element of a loop-carried sequence at the start of an iteration. The loop carries
+    /// the element as a tensor, for which the body gets a Parameter. `None` after an error.
     fn last_of(&mut self, of: Carried, element: ElementType) -> Option<ValueId> {
         if of.level != self.levels.len() {
             return self.reads_carried();
@@ -167,7 +168,7 @@ impl GraphReader<'_> {
         Some(value)
     }
 
-    /// The last elements that a body reads, as results of the body; `None` after an error.
+    /// Adds a Result to the body for each last element read by the body. `None` after an error.
     pub(super) fn last_results(&mut self, carried: &[(ValueId, Option<Sequence>)]) -> Option<Vec<Last>> {
         let mut all = Vec::new();
         for (at, (_, parameter)) in std::mem::take(&mut self.level().last_elements) {
@@ -196,7 +197,7 @@ impl GraphReader<'_> {
         None
     }
 
-    /// A part of a tensor, counted from the first.
+    /// The part of a cut tensor at a position of 0 or more.
     fn part_of(&mut self, of: Cut, position: i64) -> ValueId {
         let [start, length] = if of.one_length {
             let (one, times) = (self.integers(&[1]), self.integers(&[position]));
@@ -215,13 +216,14 @@ impl GraphReader<'_> {
         self.op(Op::Slice, vec![of.tensor, start, end, one, axis])
     }
 
-    /// The constant that a position is; the inner `None` where it is not written.
+    /// The constant position at input `at`. `None` if the position is computed.
     fn position(&mut self, call: &Call<'_>, at: usize) -> Option<i64> {
         let tensor = self.known(call.input(at)?)?;
         if tensor.len() == 1 { tensor.get_i64(0) } else { None }
     }
 
-    /// The sequences that a body hands on, as results of the body; `None` after an error.
+    /// Adds Results to the body for the elements appended to each loop-carried sequence. `None`
+    /// after an error.
     pub(super) fn sequence_results(&mut self, level: usize, carried: &[usize]) -> Option<Vec<Appended>> {
         let outputs = self.level().sequence_outputs.take().unwrap_or_default();
         let mut all = Vec::new();
@@ -251,7 +253,8 @@ impl GraphReader<'_> {
         Some(all)
     }
 
-    /// A result of the body for each piece; `None` after an error.
+    /// Adds a Result to the body for each piece. True marks a piece with several elements. `None`
+    /// after an error.
     fn stacks(&mut self, pieces: &[Piece]) -> Option<Vec<bool>> {
         let mut merged = Vec::new();
         for &piece in pieces {
@@ -272,8 +275,8 @@ impl GraphReader<'_> {
         Some(merged)
     }
 
-    /// A sequence with what a loop has put in front of it and behind it, from the loop's stacked
-    /// outputs.
+    /// A sequence after a loop: the elements inserted in front, the initial elements, and the
+    /// appended elements. `stacks`: stacked outputs of the loop.
     pub(super) fn appended(&mut self, initial: &Sequence, of: &Appended, stacks: &[ValueId]) -> Sequence {
         let (front, back) = stacks.split_at(of.front.len());
         let mut pieces = Vec::new();
@@ -283,7 +286,8 @@ impl GraphReader<'_> {
         Sequence { pieces }
     }
 
-    /// What each iteration adds, one iteration after the other.
+    /// The elements of all iterations as one piece, in order of iterations. `merged`: true for
+    /// stacks with several elements per iteration.
     fn interleaved(&mut self, stacks: &[ValueId], merged: &[bool]) -> Option<Piece> {
         let zero = self.integers(&[0]);
         match (stacks, merged) {
@@ -299,14 +303,14 @@ impl GraphReader<'_> {
         }
     }
 
-    /// The sequence that an iteration is given, as a value of the body.
+    /// Adds a value to the body for the loop-carried sequence `at` at the start of an iteration.
     pub(super) fn carried_sequence(&mut self, at: usize, element: ElementType) -> ValueId {
         let level = self.levels.len();
         let pieces = vec![Piece::Carried(Carried { level, at })];
         self.sequence_value(Sequence { pieces }, element)
     }
 
-    /// A sequence of a graph around the one at `inner`, as a sequence there.
+    /// Captures a sequence of the surrounding graph, piece by piece, in the level `inner`.
     pub(super) fn captured_sequence(&mut self, inner: usize, value: ValueId, name: &str) -> ValueId {
         let element = self.levels[inner - 1].graph.model.values[value.0].element;
         let mut sequence = self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
@@ -328,13 +332,13 @@ impl GraphReader<'_> {
     }
 }
 
-/// The last element of a sequence, which a loop hands on.
+/// The last element of a sequence as a loop-carried tensor.
 pub(super) struct Last {
-    /// What it is before the first iteration.
+    /// The element before the first iteration.
     pub(super) initial: ValueId,
-    /// The body's Parameter.
+    /// Index of the body's Parameter.
     pub(super) parameter: usize,
-    /// The body's Result.
+    /// Index of the body's Result.
     pub(super) result: usize,
 }
 
@@ -355,7 +359,8 @@ pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Va
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])
 }
 
-/// Where an element stands: the pieces from the start or the end up to it are single elements.
+/// Index of a position in a list of pieces. `None` if the position is out of range, or if pieces
+/// between it and the end it is counted from have an unknown number of elements.
 fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
     let (len, is_one) = (pieces.len() as i64, |piece: &Piece| matches!(piece, Piece::One(_)));
     let at = usize::try_from(if position < 0 { position + len } else { position }).ok()?;
@@ -364,8 +369,8 @@ fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
     (end <= pieces.len() && counted.iter().all(is_one)).then_some(at)
 }
 
-/// Refuses a position among elements of which only a call says how many there are, or that no
-/// constant says.
+/// Reports an error for a computed position, or for a position behind pieces with an unknown number
+/// of elements.
 fn unknown_place(
     reader: &mut GraphReader<'_>,
     call: &Call<'_>,
@@ -487,7 +492,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
             }
             vec![Piece::Stacked(stack)]
         }
-        // parts of one length, which is known when compiling
+        // parts of one constant length
         Some(Some(known)) if known.shape().is_empty() => {
             let place = reader.place(x, axis, 0);
             let (zero, one, end) = (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
@@ -499,7 +504,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
             let ones = known.get_i64(0) == Some(1);
             let mut stack = reader.with_in_front(parts, place);
-            // PyTorch writes unbind so, and ONNX Runtime reads it so
+            // PyTorch exports unbind in this form, and ONNX Runtime squeezes in this case too
             if !keep && ones {
                 let next = reader.sum(place, 1);
                 stack = reader.op(Op::Squeeze { skip: false }, vec![stack, next]);

@@ -1,4 +1,4 @@
-//! Fourier transforms and what is computed for them.
+//! Fourier transforms, window functions and mel weights.
 
 use super::graph::{Call, GraphReader};
 use super::tensors::element_type;
@@ -35,7 +35,7 @@ pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values 
     Some(vec![reader.op(Op::Stft { half }, inputs)])
 }
 
-/// The element type that the attribute `output_datatype` names; f32 where there is none.
+/// The element type in the attribute `output_datatype`, f32 by default. `None` after an error.
 fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<ElementType> {
     let stated = call.attributes.int("output_datatype").unwrap_or(1);
     let element = element_type(i32::try_from(stated).unwrap_or(0));

@@ -1,5 +1,5 @@
-//! Which operators are read: the one table by which nodes are told apart, that messages list and
-//! that documentation repeats.
+//! The table of supported operators. The reader looks nodes up in it, messages list it, and the
+//! reference page is generated from it.
 
 use std::ops::RangeInclusive;
 
@@ -10,47 +10,48 @@ use super::{
 };
 use crate::model::{Activation, Elementwise as E, Reduction as R, ValueId};
 
-/// The oldest operator set that is read.
+/// The oldest supported operator set.
 pub(super) const OLDEST: i64 = 7;
 
-/// The newest operator set that is known.
+/// The newest supported operator set.
 pub(super) const LATEST: i64 = 28;
 
-/// What a row does with a node: its outputs, in order; `None` after an error.
+/// Lowers a node to operations and returns its outputs in order. `None` after an error.
 pub(super) type Lower = fn(&mut GraphReader<'_>, &mut Call<'_>) -> Option<Vec<ValueId>>;
 
-/// An operator that is read.
+/// A supported operator.
 #[derive(Debug)]
 pub struct Supported {
-    /// Its name.
+    /// Name of the operator.
     pub name: &'static str,
-    /// Its domain; empty for ONNX's own.
+    /// Domain of the operator. Empty for the default domain.
     pub domain: &'static str,
-    /// The operator sets that define it, ascending: each holds until the next.
+    /// Operator sets with a new definition of the operator, ascending.
     pub versions: &'static [i64],
-    /// What is to be known about it, in one line.
+    /// Supported variants and limits, in one line.
     #[cfg_attr(not(feature = "internals"), expect(dead_code, reason = "a test writes it into a document"))]
     pub what: &'static str,
-    /// How many inputs it takes; those up to the smallest number must be there.
+    /// Valid numbers of inputs. The inputs below the minimum are required.
     pub(super) inputs: RangeInclusive<usize>,
-    /// How many outputs its definition gives it, with those whose names are left out.
+    /// Valid numbers of outputs, outputs with empty names included.
     pub(super) outputs: RangeInclusive<usize>,
     pub(super) lower: Lower,
 }
 
 impl Supported {
-    /// The same row with so many outputs.
+    /// The row with another range of outputs.
     const fn giving(self, outputs: RangeInclusive<usize>) -> Self {
         Self { outputs, ..self }
     }
 
-    /// The version of the definition that holds in an operator set; `None` where there is none yet.
+    /// The version of the definition in force in an operator set. `None` if the operator set is
+    /// older than the first definition.
     pub(super) fn definition(&self, set: i64) -> Option<i64> {
         self.versions.iter().copied().filter(|&version| version <= set).max()
     }
 }
 
-/// The row of an operator.
+/// The row of an operator. `None` if the operator is not supported.
 pub(super) fn find(domain: &str, name: &str) -> Option<&'static Supported> {
     SUPPORTED.iter().find(|row| row.name == name && row.domain == domain)
 }
@@ -65,19 +66,19 @@ const fn row(
     Supported { name, domain: "", versions, what, inputs, outputs: 1..=1, lower }
 }
 
-/// A row of what ONNX Runtime adds.
+/// A row of ONNX Runtime's own operators.
 const fn microsoft(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
     Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
-/// A row of what prepares features.
+/// A row of the operators for features of the domain `ai.onnx.ml`.
 const fn ml(name: &'static str, inputs: RangeInclusive<usize>, lower: Lower, what: &'static str) -> Supported {
     Supported { name, domain: "ai.onnx.ml", versions: &[1], what, inputs, outputs: 1..=1, lower }
 }
 
 const ANY: usize = usize::MAX;
 
-/// Every operator that is read.
+/// All supported operators.
 pub static SUPPORTED: &[Supported] = &[
     row(
         "GRU",

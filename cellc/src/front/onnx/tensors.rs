@@ -1,4 +1,4 @@
-//! Tensors that a file holds, in every form of their data.
+//! Tensors of a file, with data in any of ONNX's forms.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,21 +11,21 @@ use crate::diagnostic::quoted;
 use crate::front::bounded;
 use crate::model::{ElementType, Tensor};
 
-/// The most bytes of one tensor.
+/// Maximum size of one tensor in bytes.
 const MOST_BYTES: u64 = 1 << 31;
 
-/// The most elements of all tensors of which only some are written.
+/// Maximum number of elements of all sparse tensors together, zeros included.
 const MOST_SPARSE: usize = 1 << 25;
 
-/// The number that says that the data are in another file.
+/// `data_location` of a tensor with data in another file.
 const EXTERNAL: i32 = 1;
 
-/// Why a tensor cannot be taken: what was found, what is valid, what to do.
+/// Error message of a refused tensor.
 pub(super) struct Wrong {
     pub(super) found: String,
     pub(super) valid: String,
     pub(super) help: &'static str,
-    /// The name of the external file, where all of it is wrong.
+    /// Name of the external file if the file as a whole is refused.
     pub(super) file: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Wrong {
 
 const SAVE_AGAIN: &str = "export the model again";
 
-/// The element type behind ONNX's number of it.
+/// The element type for a number of `TensorProto.DataType`.
 pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
     Ok(match number {
         1 => ElementType::F32,
@@ -69,21 +69,21 @@ pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
     })
 }
 
-/// Where files beside the model are.
+/// The folder of the model's external files, and the files read so far.
 #[derive(Default)]
 pub(super) struct Folder {
-    /// None: the model is not a file.
+    /// `None` if the model has no folder, because it was read from memory or from a pipe.
     pub(super) path: Option<PathBuf>,
-    /// The external files that were read, by name and bytes, in order.
+    /// External files read so far, with their contents, in order of use.
     pub(super) files: Vec<(String, Arc<Vec<u8>>)>,
-    /// The external files that were refused.
+    /// External files with an error already reported.
     pub(super) refused: BTreeSet<String>,
-    /// The elements of all sparse tensors that were read.
+    /// Number of elements of all sparse tensors so far, zeros included.
     pub(super) sparse: usize,
 }
 
 impl Folder {
-    /// The shape that a tensor states.
+    /// The shape for a list of sizes. An error if a size is negative or the tensor is too large.
     fn shape(dims: &[i64]) -> Result<Vec<usize>, Wrong> {
         let shape: Option<Vec<usize>> = dims.iter().map(|&size| usize::try_from(size).ok()).collect();
         let wrong = || {
@@ -98,7 +98,7 @@ impl Folder {
         Ok(shape)
     }
 
-    /// The tensor that a message stands for.
+    /// Decodes a dense tensor.
     pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Result<Tensor, Wrong> {
         let element = element_type(tensor.data_type.unwrap_or(0))?;
         let shape = Self::shape(&tensor.dims)?;
@@ -136,7 +136,7 @@ impl Folder {
         Tensor::new(shape, element, Arc::new(bytes), 0..wanted).ok_or_else(found)
     }
 
-    /// A tensor of which only some elements are written: the others are 0.
+    /// Decodes a sparse tensor. Elements without an index are 0.
     pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Result<Tensor, Wrong> {
         let wrong = |found: String, valid: &str| Wrong::new(found, valid, SAVE_AGAIN);
         let Some(values) = &sparse.values else {
@@ -176,7 +176,7 @@ impl Folder {
         Tensor::new(shape.clone(), element, Arc::new(bytes), 0..len).ok_or_else(found)
     }
 
-    /// The bytes of a file beside the model, and which of them are meant.
+    /// The contents of an external file and the byte range of a tensor of `wanted` bytes.
     fn external(
         &mut self,
         entries: &[StringStringEntryProto],
@@ -205,13 +205,13 @@ impl Folder {
         Ok((bytes, start..end))
     }
 
-    /// The bytes of a file beside the model, read once.
+    /// The contents of an external file. Each file is read once.
     fn file(&mut self, location: &str) -> Result<Arc<Vec<u8>>, Wrong> {
         if let Some((_, bytes)) = self.files.iter().find(|(name, _)| name == location) {
             return Ok(bytes.clone());
         }
         let path = Path::new(location);
-        // a backslash is a separator where the file may be used next
+        // a backslash separates folders on Windows
         let inside = !location.is_empty()
             && !location.contains(['\\', '\0', ':'])
             && path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -229,7 +229,7 @@ impl Folder {
             let help = "put the file beside the model, under this name";
             Wrong::new(found, "a file beside the model that can be read", help)
         };
-        // neither a link nor a device: not even one on the way
+        // no symbolic link on the path, and a regular file at its end
         let full = folder.join(path);
         let mut step = folder.clone();
         for part in path.components() {
@@ -240,7 +240,7 @@ impl Folder {
                 return Err(Wrong::new(found, "a file in the model's folder", "put the file itself beside the model"));
             }
         }
-        // the limit is one for all files together
+        // the limit holds for all external files together
         let read: u64 = self.files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         let size = fs::metadata(&full).map_err(unreadable)?.len();
         if read.saturating_add(size) > bounded::WEIGHTS.bytes {
@@ -252,8 +252,8 @@ impl Folder {
     }
 }
 
-/// The places of the elements of a sparse tensor among all elements: an index counts these, or has
-/// a number for each dimension. `None` where one is outside, or not behind the one before it.
+/// Flat indices of a sparse tensor's elements. ONNX gives flat indices, or one index per dimension.
+/// `None` if an index is out of range, or if indices do not ascend.
 fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<usize>> {
     let depth = match indices.shape() {
         [count] if *count == values => 1,
@@ -277,7 +277,7 @@ fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<us
     Some(places)
 }
 
-/// The bytes of a tensor whose elements stand in a field of their own type.
+/// The bytes of a tensor with its elements in a typed field.
 fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec<u8>, Wrong> {
     let packed = matches!(element, ElementType::I4 | ElementType::U4);
     let held = match element {
@@ -315,15 +315,15 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
     })
 }
 
-/// What `int32_data` may hold of an element, or of a byte with two of them; `None` where it is
-/// another field, or anything.
+/// Valid range of the numbers in `int32_data` for an element type; for 4-bit types, of a byte with
+/// two elements. `None` if every number is valid, or if the type uses another field.
 fn range_in_i32(element: ElementType) -> Option<RangeInclusive<i64>> {
     Some(match element {
         ElementType::Bool => 0..=1,
         ElementType::I8 => -(1 << 7)..=(1 << 7) - 1,
         ElementType::I16 => -(1 << 15)..=(1 << 15) - 1,
         ElementType::U8 | ElementType::U4 | ElementType::I4 => 0..=(1 << 8) - 1,
-        // as bits
+        // bit patterns
         ElementType::U16 | ElementType::F16 | ElementType::Bf16 => 0..=(1 << 16) - 1,
         ElementType::I32 | ElementType::U32 | ElementType::I64 | ElementType::U64 => return None,
         ElementType::F32 | ElementType::F64 => return None,

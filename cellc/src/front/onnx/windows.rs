@@ -9,7 +9,7 @@ use crate::model::{
 
 type Values = Option<Vec<ValueId>>;
 
-/// Attributes that are sizes; `None` after an error.
+/// An attribute with a list of sizes. `None` after an error.
 fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Vec<usize>> {
     let given = call.attributes.ints(name).unwrap_or_default();
     let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
@@ -100,7 +100,7 @@ fn pool_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind, ke
 }
 
 pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    // the order of indices, which are not given
+    // only affects the second output, the indices, which is not supported
     call.attributes.ignore("storage_order");
     pool(reader, call, PoolKind::Max)
 }
@@ -110,7 +110,7 @@ pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     pool(reader, call, PoolKind::Average { count_pads })
 }
 
-/// `(sum |v|^p)^(1 / p)` of each window, p of 1 or 2.
+/// `(sum |v|^p)^(1 / p)` of each window, for p of 1 or 2.
 pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let p = call.attributes.int("p").unwrap_or(2);
     let refused = match call.attributes.flag("ceil_mode", false) {
@@ -134,8 +134,8 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Valu
     }
 }
 
-/// LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbouring channels, those
-/// beyond an end 0.
+/// LRN: `v / (bias + alpha mean(v^2))^beta`. The mean is over `size` neighbouring channels, padded
+/// with zeros.
 pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
     let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
         .map(|(name, default)| call.attributes.float(name).unwrap_or(default));
@@ -147,7 +147,7 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         return None;
     };
     let square = reader.op(Op::Elementwise(E::Activation(Activation::Square)), vec![x]);
-    // the channels as the first dimension of windows
+    // the channels become the first dimension of the window
     let axis = reader.integers(&[1]);
     let square = reader.op(Op::Unsqueeze, vec![square, axis]);
     let along = |first: usize, rest: usize| [vec![first], vec![rest; rank - 2]].concat();
