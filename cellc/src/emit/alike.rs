@@ -1,13 +1,13 @@
-//! Texts of several instruction sets that differ in types of vectors and in counts alone.
+//! Comparison of texts of several instruction sets that differ only in vector types and counts.
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// The type of vectors of so many numbers.
+    /// The type of vectors with a number of lanes.
     Numbers(usize),
-    /// The type of their bits.
+    /// The type of the bits of vectors.
     Bits(usize),
-    /// A function on such vectors.
+    /// A function on vectors with a number of lanes.
     Function(&'a str, usize),
     /// A kernel of the instruction set.
     Kernel(&'a str),
@@ -16,7 +16,7 @@ pub(super) enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// Whether two instruction sets may differ in it.
+    /// True if the tokens may belong to one shared text.
     fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Numbers(_), Self::Numbers(_)) | (Self::Bits(_), Self::Bits(_)) => true,
@@ -26,7 +26,7 @@ impl Token<'_> {
         }
     }
 
-    /// The number in which instruction sets may differ.
+    /// The number of the token, possibly different between instruction sets. 0 without a number.
     pub(super) fn number(&self) -> usize {
         match self {
             Self::Numbers(n) | Self::Bits(n) | Self::Function(_, n) | Self::Count(n) => *n,
@@ -35,12 +35,12 @@ impl Token<'_> {
     }
 }
 
-/// Whether two texts differ in nothing but types and counts.
+/// True if two texts differ only in types and counts.
 pub(super) fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_alike(b))
 }
 
-/// The positions of texts that are alike, in groups.
+/// The indices of equal texts, apart from types and counts, in groups.
 pub(super) fn groups(texts: &[Vec<Token<'_>>]) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = (0..texts.len()).collect();
     let mut all = Vec::new();

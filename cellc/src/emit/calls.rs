@@ -1,4 +1,4 @@
-//! The kernels that a step calls, and the places of their arguments, without a language's syntax.
+//! Calls of kernels in a step, and the places of their arguments, without a language's syntax.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +7,11 @@ use super::names::Field;
 use super::traversal::Shared;
 use crate::kernel::{BodyRef, BufferId, Kernel, Role};
 
-/// A kernel, and the function that does its work.
+/// A kernel and the function with its code.
 pub(super) type Call<'p> = (&'p Kernel, &'p str);
 
 impl Shared {
-    /// The calls of a step in order, those together that may run at the same time.
+    /// The calls of a step in order. Concurrent calls form a group.
     pub(super) fn calls<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
         let mut names = self.kernels.iter().map(|(name, _)| name.as_str());
         let groups = body.body.groups();
@@ -19,12 +19,12 @@ impl Shared {
     }
 }
 
-/// The arguments of a function that its kernels use.
+/// The used arguments of a function that calls kernels.
 pub(super) struct Uses {
-    /// Buffers; of parts the whole.
+    /// The buffers. For parts, the whole buffer.
     pub(super) buffers: BTreeSet<BufferId>,
     pub(super) pool: bool,
-    /// The block, variables, the order of weights.
+    /// True if the block, variables or the reading direction are used.
     pub(super) state: bool,
     pub(super) weights: bool,
     pub(super) inputs: bool,
@@ -45,44 +45,43 @@ impl Uses {
     }
 }
 
-/// Where a buffer stands.
+/// The location of a buffer.
 pub(super) enum Location<'a> {
     Input(&'a Field),
-    /// Among the weights that are packed at run time.
+    /// A parameter packed at run time.
     Weights(&'a Field),
     Output(&'a Field),
     Variable(&'a Field),
-    /// That of weights, in the state.
+    /// The reading direction of weights, in the state.
     Order,
-    /// In the block, from that element on.
+    /// In the block, at an offset in elements.
     Block(usize),
-    /// In a table of these integers.
+    /// In a table with these integers.
     Table(&'a [u32]),
-    /// In the weights that were packed at run time, from that f32 on.
+    /// In the weights packed at run time, at an offset in f32.
     Packed(usize),
-    /// In the weights of the file, from that f32 on.
+    /// In the weights of the file, at an offset in f32.
     Baked(usize),
-    /// In another buffer, from that element on.
+    /// In another buffer, at an offset in elements.
     Part(BufferId, usize),
 }
 
-/// Parts of one memory that kernels use, in order: of each how many elements are skipped before it.
+/// Disjoint parts of one memory, in order: each buffer with the number of skipped elements before.
 pub(super) struct Cut {
-    /// The buffer that they are parts of; `None`: the block.
+    /// The buffer of the parts. `None`: the block.
     pub(super) of: Option<BufferId>,
     pub(super) parts: Vec<(BufferId, usize)>,
 }
 
-/// The memory of kernels that may run at the same time.
+/// The memory of concurrent kernels.
 pub(super) struct Cuts {
     pub(super) cuts: Vec<Cut>,
-    /// Buffers of the state, and parts that are only read: each with whether it is a part. Several
-    /// kernels may share these.
+    /// Buffers of the state, and parts without writes (true). Several kernels may share these.
     pub(super) shared: Vec<(BufferId, bool)>,
 }
 
 impl Contents<'_> {
-    /// Where a buffer stands.
+    /// The location of a buffer.
     pub(super) fn location<'b>(&'b self, body: BodyRef<'b>, id: BufferId) -> Location<'b> {
         let interface = self.interface;
         let of_index = |fields: &'b [Field], i| fields.iter().find(|field| field.index == i);
@@ -113,7 +112,7 @@ impl Contents<'_> {
         }
     }
 
-    /// How memory is cut for kernels that are called together.
+    /// Cuts memory for a group of concurrent kernels.
     pub(super) fn cuts(&self, body: BodyRef<'_>, group: &[Call<'_>], shared: &Shared) -> Cuts {
         let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
         for (id, written) in group.iter().flat_map(|(kernel, _)| &kernel.params) {

@@ -1,26 +1,26 @@
-//! What both languages call the elements of tensors.
+//! Element types of tensors in both languages.
 
 use crate::kernel::Element;
 
-/// What an element is called; empty where a language has no word for it.
+/// The names of an element type. Empty if a language has no name.
 pub(crate) struct Spelling {
-    /// Its type in C.
+    /// The type in C.
     pub(crate) c: &'static str,
-    /// Its type in Rust, where narrow weights are bytes.
+    /// The type in Rust. Narrow weights are bytes.
     pub(crate) rust: &'static str,
     /// Zero, in Rust.
     pub(crate) zero: &'static str,
-    /// One of them, in words.
+    /// One element, in words.
     pub(crate) one: &'static str,
-    /// Several of them.
+    /// Several elements, in words.
     pub(crate) several: &'static str,
-    /// What the common interface of C adds to `CELLC_`.
+    /// The suffix of the constant `CELLC_...` in the common C interface.
     pub(crate) model: &'static str,
     /// A port's element in cellc-runtime.
     pub(crate) port: &'static str,
 }
 
-/// What an element is called.
+/// The names of an element type.
 #[rustfmt::skip]
 pub(crate) fn spelling(element: Element) -> Spelling {
     let [c, rust, zero, one, several, model, port] = match element {
@@ -36,7 +36,7 @@ pub(crate) fn spelling(element: Element) -> Spelling {
     Spelling { c, rust, zero, one, several, model, port }
 }
 
-/// So many of them, in words.
+/// The word for `count` elements.
 pub(crate) fn counted(element: Element, count: usize) -> &'static str {
     let Spelling { one, several, .. } = spelling(element);
     if count == 1 { one } else { several }

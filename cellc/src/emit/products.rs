@@ -1,10 +1,10 @@
-//! Products that are added to something, in the body of an instruction set that rounds both:
-//! `mul_add` of its vectors does so. Bodies of all instruction sets, and activations, then have one
-//! text, and the vectors' types say how often a multiply-add rounds.
+//! Products with additions, for an instruction set with two roundings: `mul_add` of its vectors
+//! rounds twice. Bodies of all instruction sets, and activations, then have one text, and the
+//! vector types decide the roundings.
 
 use crate::kernel::{Body, Expr, LaneOp};
 
-/// The body with a multiply-add in the place of every product that is added to something.
+/// The body with every addition of a product replaced by a multiply-add.
 pub(super) fn added(mut body: Body) -> Body {
     body.rewrite(|e| {
         if let Expr::Op(operation @ LaneOp::Add, args) = e

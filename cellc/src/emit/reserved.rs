@@ -1,7 +1,7 @@
-//! The words that no generated identifier may be: of the languages, and of the C library.
+//! Reserved words: keywords of the languages, and names of the C library.
 
-/// Names of the C library that a compiler may know as built in, that common headers declare, or
-/// that the headers declare which generated C includes (glibc's with `_GNU_SOURCE`).
+/// Names of the C library: built into compilers, or declared by common headers or by headers of
+/// generated C (glibc's with `_GNU_SOURCE`).
 #[rustfmt::skip]
 pub(super) const C_LIBRARY: &[&str] = &[
     "a64l", "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "arc4random", "arc4random_buf",
@@ -54,11 +54,11 @@ pub(super) const C_LIBRARY: &[&str] = &[
     "wcstombs", "wctomb", "write", "y0", "y1", "yn",
 ];
 
-/// What else begins so is declared by the headers for threads.
+/// Prefixes of names in headers for threads.
 pub(super) const OF_THREADS: [&str; 2] = ["pthread", "sched"];
 
-/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and macros in lower case
-/// that compilers and C headers define.
+/// Keywords and reserved words of Rust (all editions), C11, C23 and C++, and lower-case macros of
+/// compilers and C headers.
 #[rustfmt::skip]
 pub(super) const RESERVED: &[&str] = &[
     "abstract", "alignas", "alignof", "and", "and_eq", "as", "asm", "async", "auto", "await", "become", "bitand",
@@ -76,7 +76,7 @@ pub(super) const RESERVED: &[&str] = &[
     "using", "usize", "virtual", "void", "volatile", "wchar_t", "where", "while", "xor", "xor_eq", "yield",
 ];
 
-/// What names of Arm's intrinsics begin with that also say a type: `vadd_f32`.
+/// The beginnings of Arm's intrinsics with a type in the name: `vadd_f32`.
 #[rustfmt::skip]
 const NEON: &[&str] = &[
     "vab", "vadd", "van", "vbf", "vbi", "vbs", "vca", "vce", "vcg", "vcl", "vcm", "vcn", "vco", "vcr", "vcv", "vdi",
@@ -85,21 +85,21 @@ const NEON: &[&str] = &[
     "vse", "vsh", "vsl", "vsq", "vsr", "vst", "vsu", "vtb", "vtr", "vts", "vuq", "vus", "vuz", "vzi",
 ];
 
-/// What they call types, before a number of bits.
+/// Arm's names of types, before a number of bits.
 const TYPES: [&str; 6] = ["s", "u", "f", "p", "bf", "mf"];
 
-/// Helium's that say none.
+/// Helium's intrinsics without a type in the name.
 #[rustfmt::skip]
 const HELIUM: &[&str] = &[
     "asrl", "lsll", "sqrshr", "sqrshrl", "sqrshrl_sat48", "sqshl", "sqshll", "srshr", "srshrl", "uqrshl", "uqrshll",
     "uqrshll_sat48", "uqshl", "uqshll", "urshr", "urshrl", "vpnot",
 ];
 
-/// What names of types of vectors begin with, before a number of bits.
+/// The beginnings of vector types, before a number of bits.
 const VECTORS: &[&str] = &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
 
-/// Whether `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name.
-/// What other headers of intrinsics declare begins with `_`.
+/// True if `arm_neon.h`, `arm_mve.h`, `wasm_simd128.h` or `riscv_vector.h` may declare the name.
+/// Names in other headers of intrinsics begin with `_`.
 pub(super) fn is_intrinsic(name: &str) -> bool {
     let (first, rest) = name.split_once('_').unwrap_or((name, ""));
     let digits = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());

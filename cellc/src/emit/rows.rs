@@ -1,29 +1,28 @@
-//! Rows of weights in the body of a loop: each adds, to every sum, weights of its columns times one
-//! element.
+//! Additions of weight rows in loop bodies: each statement adds, to every sum, the weights of its
+//! columns times one element.
 
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 
-/// A row, as consecutive statements add it.
+/// A weight row, added by consecutive statements.
 pub(super) struct AddedRow {
     pub(super) sums: Vec<Var>,
     /// Columns of each sum.
     pub(super) lanes: usize,
     /// The weights of the first sum.
     pub(super) weights: Place,
-    /// Weights from one sum to the next.
+    /// The distance between the weights of neighbouring sums, in elements.
     pub(super) apart: usize,
     pub(super) element: Place,
-    /// Whether a product is rounded once with its sum.
+    /// True for fused multiply-adds.
     pub(super) is_fused: bool,
-    /// Whether all weights are loaded before they are multiplied.
+    /// True if all weights are loaded before the first multiplication.
     pub(super) is_loaded_first: bool,
-    /// How many statements add it.
+    /// The number of statements.
     pub(super) statements: usize,
 }
 
 impl AddedRow {
-    /// The row that the first of these statements add, if they do, and if nothing else uses what
-    /// they load.
+    /// The row that the first statements of `body` add, if no other statement uses their loads.
     pub(super) fn first_of(body: &[Stmt]) -> Option<Self> {
         let load = |stmt: &Stmt| match stmt {
             Stmt::Let { var, mutable: false, value: Expr::Load { from, lanes } } => Some((*var, *from, *lanes)),
@@ -70,8 +69,8 @@ impl AddedRow {
     }
 }
 
-/// The sum to which a statement adds weights times an element, the weights, and whether both are
-/// rounded once.
+/// The sum, the weights, and true for a fused multiply-add, if a statement adds weights times an
+/// element.
 fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
     let Stmt::Set { var, value: Expr::Op(operation, args) } = stmt else { return None };
     let of = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {
@@ -87,7 +86,7 @@ fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
     }
 }
 
-/// Whether a statement reads one of these.
+/// True if a statement reads one of `vars`.
 fn mentions(stmt: &Stmt, vars: &[Var]) -> bool {
     let reads = |expr: &Expr| expr.any(&mut |part| matches!(part, Expr::Var(var) if vars.contains(var)));
     let any = |body: &[Stmt]| body.iter().any(|stmt| mentions(stmt, vars));

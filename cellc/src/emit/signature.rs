@@ -1,12 +1,11 @@
-//! What the generated functions that compute a step take. Which arguments there are, and in which
-//! order, is said here alone: printers and the programs around generated code go through them.
+//! The arguments of generated step functions. Their list and order are defined only here; emitters
+//! and test programs iterate over them.
 
 use super::names::{Field, Interface, StepFlags};
 use super::tensors::array;
 use crate::request::Language;
 
-/// The arguments of a generated function, in order. An instruction set, or the struct, comes before
-/// them.
+/// The arguments of a generated function, in order, without the leading instruction set or struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature<'a>(pub Vec<Argument<'a>>);
 
@@ -17,7 +16,7 @@ pub enum Argument<'a> {
     Pool,
     /// Variables, and the memory for intermediate values.
     State,
-    /// Weights that a program gives at run time, packed.
+    /// Run-time weights, packed.
     Packed,
     /// One input or several.
     Inputs(Tensors<'a>),
@@ -30,21 +29,21 @@ pub enum Argument<'a> {
 pub struct Tensors<'a> {
     /// The argument's name.
     pub name: &'a str,
-    /// The struct in Rust that has a field for each; `None`: the argument is the one tensor.
+    /// The struct in Rust with one field per tensor. `None`: the argument is a single tensor.
     pub record: Option<&'static str>,
     /// The tensors.
     pub fields: Vec<&'a Field>,
 }
 
 impl<'a> Signature<'a> {
-    /// The arguments of the pure function. Rust takes a single tensor as it is, C in a struct like
-    /// several.
+    /// The arguments of the pure function. A single tensor is a plain argument in Rust, but a
+    /// struct in C.
     pub fn function(interface: &'a Interface, language: Language) -> Self {
         Self::with_state(interface, language, interface.takes_state)
     }
 
-    /// The arguments of a body: those of the pure function, and the state where that function makes
-    /// it.
+    /// The arguments of a body: the pure function's, and the state if the pure function creates the
+    /// state.
     pub fn body(interface: &'a Interface, language: Language) -> Self {
         Self::with_state(interface, language, interface.has_state())
     }
@@ -64,7 +63,7 @@ impl<'a> Signature<'a> {
         Self(kept.chain(step.0).collect())
     }
 
-    /// The arguments of the struct's method in Rust: what the struct does not hold.
+    /// The arguments of the struct's method in Rust, without data in the struct.
     pub fn step(interface: &'a Interface) -> Self {
         let inputs: Vec<_> = interface.step_inputs().collect();
         let record = if inputs.len() == interface.inputs.len() { "Inputs" } else { "StepInputs" };
@@ -84,7 +83,7 @@ impl<'a> Signature<'a> {
         Self(arguments)
     }
 
-    /// What each argument is spelled as, separated by commas.
+    /// The arguments, each spelled by `argument`, separated by commas.
     pub fn spelled(&self, argument: impl FnMut(&Argument<'a>) -> String) -> String {
         self.0.iter().map(argument).collect::<Vec<_>>().join(", ")
     }
@@ -111,18 +110,18 @@ impl<'a> Signature<'a> {
     }
 }
 
-/// A tensor that a step of the struct takes.
+/// An input or output of the struct's step.
 pub struct StepTensor<'a> {
     /// The tensor.
     pub field: &'a Field,
-    /// Whether it is an output.
+    /// True for outputs.
     pub written: bool,
-    /// Whether several steps have one for each, where their number is open.
+    /// True if each step has its own tensor, for a run-time number of steps.
     pub each_step: bool,
 }
 
 impl Interface {
-    /// What a step of the struct takes: the inputs but for states, then the outputs.
+    /// The tensors of the struct's step: inputs without states, then outputs.
     pub fn step_tensors(&self) -> impl Iterator<Item = StepTensor<'_>> {
         let each = |flags: Option<&Vec<bool>>, field: &Field| flags.is_some_and(|flags| flags[field.index]);
         let (inputs, outputs) = (self.steps.as_ref().map(|s| &s.inputs), self.steps.as_ref().map(|s| &s.outputs));
@@ -131,8 +130,8 @@ impl Interface {
         self.step_inputs().map(input).chain(self.outputs.iter().map(output))
     }
 
-    /// Whether calls of several steps need no copy of the states between these: a step writes its
-    /// states where those of the step before the last were.
+    /// True if calls of several steps need no copies of states: each step writes its states over
+    /// the states of the step before the previous one.
     pub fn swaps_states(&self) -> bool {
         let last_alone =
             |steps: &StepFlags| self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index]);
@@ -142,7 +141,7 @@ impl Interface {
 }
 
 impl Argument<'_> {
-    /// Its name.
+    /// The name of the argument.
     pub fn name(&self) -> &str {
         match self {
             Argument::Pool => "pool",
@@ -154,7 +153,7 @@ impl Argument<'_> {
 }
 
 impl Tensors<'_> {
-    /// What the argument refers to, in Rust: the one tensor's array, or the struct with
+    /// The type of the argument in Rust: the array of the single tensor, or the struct with
     /// `lifetimes`.
     pub fn ty(&self, lifetimes: &str) -> String {
         match self.record {
@@ -163,7 +162,7 @@ impl Tensors<'_> {
         }
     }
 
-    /// Where a tensor of the argument is, in Rust.
+    /// The expression for a tensor of the argument in Rust.
     pub fn place(&self, field: &Field) -> String {
         match self.record {
             None => field.name.clone(),
@@ -171,7 +170,7 @@ impl Tensors<'_> {
         }
     }
 
-    /// The argument in Rust, each tensor with a value of its own.
+    /// The argument in Rust, with a value for each tensor.
     pub fn value(&self, of: impl Fn(&Field) -> String) -> String {
         match (self.record, &self.fields[..]) {
             (None, [one]) => of(one),

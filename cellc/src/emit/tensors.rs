@@ -1,4 +1,4 @@
-//! What both languages call tensors.
+//! Names and types of tensors in both languages.
 
 use super::elements::{counted, spelling};
 use super::names::Field;
@@ -13,12 +13,12 @@ pub(crate) fn array(field: &Field) -> String {
     }
 }
 
-/// Whether that is one array: rows of integers always are.
+/// True if the tensor is one flat array. Integers always are.
 pub(super) fn flat(field: &Field) -> bool {
     !matches!(*field.shape, [n, _] if n != 1) || field.element != crate::kernel::Element::F32
 }
 
-/// The same, with an array for every dimension: what holds weights.
+/// A tensor's type in Rust with one nested array per dimension, for weights.
 pub(crate) fn nested(field: &Field) -> String {
     field.shape.iter().rev().fold(spelling(field.element).rust.to_owned(), |ty, n| format!("[{ty}; {n}]"))
 }
@@ -31,12 +31,12 @@ pub(super) fn zero(field: &Field) -> String {
     }
 }
 
-/// The macro in C for the number of elements; `upper` is what every macro begins with.
+/// The macro in C for the number of elements. `upper` is the prefix of all macros.
 pub(super) fn size(field: &Field, upper: &str) -> String {
     format!("{upper}_{}_SIZE", field.name.to_ascii_uppercase())
 }
 
-/// What texts say of a tensor. In C every macro begins with `upper`.
+/// The words of a tensor for texts. In C, `upper` is the prefix of all macros.
 pub(super) fn words(field: &Field, upper: &str) -> Vec<Word> {
     let Field { name, shape, element, .. } = field;
     let spelling = spelling(*element);

@@ -1,22 +1,22 @@
-//! Texts of generated code that never vary, but for words and lists in them: they stand in files of
-//! the language itself, in the folders `text`.
+//! Constant texts of generated code with words and lists filled in. The texts are files in their
+//! language, in the folders `text`.
 
-/// The beginning of a line that is formatted already, and would lose its form: the body of a macro.
+/// The prefix of lines that must not be reformatted: bodies of macros.
 pub(super) const FORMATTED: &str = "//|";
 
-/// A word of a text, and what stands there.
+/// A word of a text, and its replacement.
 pub(super) type Word = (&'static str, String);
 
-/// Things of a kind, in order, by the name of their list: of each its words.
+/// A named list: the words of each entry, in order.
 pub(super) type List = (&'static str, Vec<Vec<Word>>);
 
-/// The list of one thing without words if something is so, else of none.
+/// A list with one entry without words if `is_so`, else an empty list.
 pub(super) fn when(name: &'static str, is_so: bool) -> List {
     (name, vec![Vec::new(); usize::from(is_so)])
 }
 
-/// A text with words replaced, whose lines between `//* name` and `//.` stand once for each thing
-/// of the list of that name, with its words before those of the whole.
+/// A text with words replaced. Lines between `//* name` and `//.` are repeated for each entry of
+/// the named list; words of an entry precede `words`.
 pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let all = |own: &[Word], text: &str| {
         let words: Vec<_> = own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
@@ -35,7 +35,7 @@ pub(super) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     out
 }
 
-/// A text without empty lines behind empty lines.
+/// A text without repeated empty lines.
 pub(super) fn single_spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut was_empty = false;
@@ -48,7 +48,7 @@ pub(super) fn single_spaced(text: &str) -> String {
     out
 }
 
-/// A text with words replaced, the first of them first; nothing is replaced in what they become.
+/// A text with words replaced, earlier words first. Replacements are not searched again.
 pub(super) fn filled(text: &str, words: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(text.len());
     fill(&mut out, text, words);
@@ -65,12 +65,12 @@ fn fill(out: &mut String, text: &str, words: &[(&str, &str)]) {
     }
 }
 
-/// The parts of a text by name, in order: each begins with a line `//: name`.
+/// The parts of a text by name, in order. A line `//: name` begins a part.
 pub(super) fn parts(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     text.split("//: ").skip(1).filter_map(|part| part.split_once('\n'))
 }
 
-/// The part of that name.
+/// The part with a name.
 pub(super) fn part(text: &'static str, name: &str) -> &'static str {
     let found = parts(text).find(|(other, _)| *other == name);
     found.unwrap_or_else(|| panic!("emit: no text is called {name}")).1

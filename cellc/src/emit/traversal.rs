@@ -229,7 +229,7 @@ impl Subscript {
         self.last
     }
 
-    /// The subscript of an element that lies so many elements behind this one.
+    /// The subscript of the element `by` elements after this one.
     fn moved(&self, by: isize) -> Self {
         let offset = self.offset.checked_add_signed(by).expect("emit: a copy reads and writes from the start on");
         Self { offset, last: self.last.saturating_add_signed(by.max(0)), ..self.clone() }
@@ -330,8 +330,7 @@ pub(super) trait Dialect {
     fn declare_calls(&mut self, _names: &[&str], _between: &str, _function: &str, _args: Vec<Text>) {
         unreachable!("emit: this dialect calls a function for one value at a time")
     }
-    /// True if a loop over column groups of a panel has no windows: blocks say the pass that they
-    /// are read in.
+    /// True if a loop over column groups of a panel has no windows: blocks name their pass instead.
     fn has_passes(&self) -> bool {
         false
     }
@@ -351,7 +350,7 @@ pub(super) trait Dialect {
     fn unrolled_by(&mut self, _turns: usize) {
         unreachable!("emit: this dialect unrolls loops")
     }
-    /// True if loops of sums that stay as they are say so: an unroll factor of 1.
+    /// True if loops of sums without unrolling get the unroll factor 1 as a hint.
     fn says_unrolled_by_one(&self) -> bool {
         false
     }
@@ -362,7 +361,7 @@ pub(super) trait Dialect {
     /// At the start of a loop with independent iterations: vectors computed and stored, or integers
     /// added to vectors in any order.
     fn only_vectors(&mut self) {}
-    /// A vector that was computed has been flushed and stored.
+    /// A computed vector has been flushed and stored.
     fn after_flush(&mut self) {}
     /// After a loop: a vector with partial sums of one gate, or with deferred sums.
     fn after_sums(&mut self, _chain: &str) {}
@@ -559,7 +558,7 @@ pub(super) struct Taken<'a> {
     pub(super) around: Vec<&'a str>,
     /// Inside kernels: the counters of loops.
     pub(super) counters: Vec<String>,
-    /// The end of the names under which functions are declared too.
+    /// The suffix of second names of functions.
     pub(super) suffix: &'static str,
 }
 
@@ -660,7 +659,7 @@ impl Shared {
             scope,
             context: Context::Kernel,
         };
-        // nothing is made ready for what is not computed
+        // conditions around the whole kernel come before preparations
         let (mut body, mut conditions) = (&kernel.body[..], 0);
         while let [Stmt::If { less: (a, b), then, otherwise }] = body
             && otherwise.is_empty()
@@ -717,12 +716,12 @@ struct Traversal<'a> {
     shared: &'a Shared,
     locals: &'a [Local],
     names: Vec<String>,
-    /// The kernel; of a function an empty one.
+    /// The kernel. Empty for functions.
     kernel: &'a Kernel,
     windows: Vec<Option<Block>>,
     /// The buffers behind windows of passes.
     wholes: BTreeMap<WindowId, BufferId>,
-    /// The names of numbers of iterations that compilers must not know.
+    /// By number of iterations: the name of the hidden variable.
     hidden: BTreeMap<usize, String>,
     scope: Scope,
     context: Context,
@@ -972,8 +971,8 @@ impl Traversal<'_> {
         }
     }
 
-    /// Adds the row that the first of these statements add by a function of the dialect; gives how
-    /// many they are.
+    /// Adds the row of the first statements with a function of the dialect, if any. Returns the
+    /// number of these statements.
     fn adds_row(&self, body: &[Stmt], dialect: &mut impl Dialect) -> Option<usize> {
         let row = AddedRow::first_of(body)?;
         let at = |place: Place| {
@@ -1127,7 +1126,7 @@ impl Traversal<'_> {
     }
 }
 
-/// Copies of up to so many scattered elements are a statement each.
+/// Copies of at most this many scattered elements have one statement per element.
 const WRITTEN_OUT: usize = 4;
 
 /// The integer format of a row of weights, and the part to write.

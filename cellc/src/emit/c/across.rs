@@ -1,5 +1,5 @@
-//! What adds products of integers across lanes: assembly, as compilers do not keep its sums where
-//! they are.
+//! Sums of integer products across lanes: assembly, since compilers move the sums between
+//! registers.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use super::wrap;
 use crate::arch::{CAcross, Isa};
 use crate::kernel::{Element, Tiles};
 
-/// How many columns there are sums of at once.
+/// The numbers of columns per function.
 pub(super) const COLUMNS: [usize; 3] = [1, 2, 4];
 
-/// What is multiplied.
+/// The operands of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Of {
-    /// Fours of bytes.
+    /// Quads of bytes.
     Quads,
     /// Pairs of 16 bits.
     Pairs,
@@ -21,21 +21,21 @@ enum Of {
     PairsOfBytes,
 }
 
-/// A function that makes the sums of some columns.
+/// A function for the sums of some columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Across {
     columns: usize,
     of: Of,
-    /// How many vectors of a column are added outside of a loop.
+    /// The number of vectors per column outside the loop.
     rest: usize,
-    /// Whether there is one.
+    /// True if the function has a loop.
     has_loop: bool,
-    /// Whether there are weights of other columns between these.
+    /// True if weights of other columns are in between.
     is_apart: bool,
 }
 
 impl Across {
-    /// What makes these sums, and the turns of its loop. Weights are stored as such elements.
+    /// The function for the sums of `tiles` with weights of a type, and the iterations of its loop.
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
         let (turns, rest) = tiles.turns(isa.rows);
         let of = match (tiles.in_word, weights) {
@@ -47,7 +47,7 @@ impl Across {
         (Self { columns: tiles.columns, of, rest, has_loop: turns > 0, is_apart }, turns)
     }
 
-    /// All that an instruction set may have.
+    /// All functions for an instruction set.
     pub(super) fn all(isa: &Isa) -> Vec<Self> {
         let rests = if isa.across { 2 * isa.rows } else { 0 };
         let mut all = Vec::new();
@@ -60,7 +60,7 @@ impl Across {
         all
     }
 
-    /// Its name in the file.
+    /// The name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
         let of = match self.of {
             Of::Quads => "quads",
@@ -72,7 +72,7 @@ impl Across {
         format!("{prefix}_across{}_{}_{of}{looped}{apart}", self.columns, self.rest)
     }
 
-    /// Its arguments behind those that all have.
+    /// The arguments after the common ones.
     pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
         let beyond = (tiles.step - tiles.columns * tiles.abreast) * if self.of == Of::PairsOfBytes { 2 } else { 4 };
         let mut text = String::new();
@@ -82,7 +82,7 @@ impl Across {
         text
     }
 
-    /// Its head and its body; the types of four lanes of f32 and of their bits are called so.
+    /// The head and the body. `float` and `bits` are the types of four f32 lanes and of their bits.
     pub(super) fn head_and_body(self, prefix: &str, isa: &Isa, [float, bits]: [&str; 2]) -> (String, String) {
         let how = isa.c_across.expect("emit: what adds across lanes has a text");
         let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
@@ -125,7 +125,7 @@ impl Across {
         (wrap::lines(&head), body)
     }
 
-    /// Its instructions.
+    /// The instructions.
     fn lines(self, how: &CAcross, sums: &[String], at_once: usize) -> Vec<String> {
         let (first, next, load) = match self.of {
             Of::Quads => (how.quads, how.add_quads, how.weights),

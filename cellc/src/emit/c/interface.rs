@@ -1,29 +1,29 @@
-//! The common interface: a table of functions that programs call alike, whatever the model.
+//! The common interface: a table of functions, independent of the model.
 
 use super::CFile;
 use crate::emit::signature::StepTensor;
 use crate::emit::tensors;
 use crate::emit::text::{List, Word, when};
 
-/// The file that all models share.
+/// The header that all models share.
 pub(crate) const FILE: &str = include_str!("text/cellc_model.h");
 
-/// The number of the interface, which the file of another interface does not have.
+/// The version of the interface, part of the header.
 const NUMBER: &str = "1";
 
-/// The name of that file, if the interface is asked for.
+/// The name of the header. `None` without the option for the interface.
 fn common_file<'a>(file: &'a CFile<'_>) -> Option<&'a str> {
     file.options.output.interface.as_deref().and_then(|path| path.file_name()?.to_str())
 }
 
-/// What its texts list.
+/// The lists for the texts of the interface.
 pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
     let interface = file.interface;
     let open = interface.steps.is_some();
     let of = |is_written: bool| {
         let tensors = interface.step_tensors().filter(|tensor| tensor.written == is_written);
         let words = |(at, StepTensor { field, each_step, .. }): (usize, StepTensor<'_>)| {
-            // a step is a call, unless the number of steps is open
+            // each call is one step, unless the number of steps is open
             let each = u8::from(!open || each_step).to_string();
             let own = [("EACH_STEP", each), ("AT", at.to_string())];
             [tensors::words(field, &file.upper()), own.to_vec()].concat()
@@ -41,7 +41,7 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
     ]
 }
 
-/// What differs in its texts.
+/// The words for the texts of the interface.
 pub(super) fn words(file: &CFile<'_>) -> Vec<Word> {
     let interface = file.interface;
     let (inputs, outputs) = (interface.step_inputs().count(), interface.outputs.len());
@@ -64,7 +64,7 @@ pub(super) fn words(file: &CFile<'_>) -> Vec<Word> {
     ]
 }
 
-/// The table, and functions of the types that it wants.
+/// The table, and its functions with common types.
 pub(super) fn source(file: &CFile<'_>) -> String {
     match common_file(file) {
         None => String::new(),

@@ -1,5 +1,5 @@
 //! Values of several registers: structs of two values side by side. One macro of the file declares
-//! such a type and all operations on it, which do to both parts what the operation does to one.
+//! such a type and its operations, applied to both parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,23 +7,23 @@ use std::fmt::Write;
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, LaneOp, Scalar};
 
-/// What the bodies of a file need of such values.
+/// The needs of a file's bodies for values of several registers.
 #[derive(Default)]
 pub(super) struct Joined {
-    /// The lanes of values that a body has.
+    /// The lanes of values in a body.
     pub(super) lanes: BTreeSet<usize>,
-    /// By name.
+    /// The operations, by name.
     pub(super) operations: BTreeMap<String, Operation>,
     /// Operations on registers in activations, by name.
     pub(super) registers: BTreeMap<String, Operation>,
-    /// Functions of a body that add rows of weights: names and texts.
+    /// Functions of a body for additions of weight rows: names and texts.
     pub(super) functions: BTreeMap<String, String>,
 }
 
-/// What a function does to a value.
+/// The operation of a function on a value.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    /// Loads it from elements; those that the file holds may have an instruction of their own.
+    /// A load from elements. Constants of the file may have a separate instruction.
     Load {
         element: Element,
         is_constant: bool,
@@ -32,12 +32,12 @@ pub(super) enum Operation {
     /// A number in every lane.
     Number(Scalar),
     Lanes(LaneOp),
-    /// Adds a row of such weights times an element to so many sums.
+    /// Adds a row of weights of type `of` times an element to `count` sums.
     Row {
         of: Element,
         count: usize,
     },
-    /// An activation of so many arguments.
+    /// An activation with a number of arguments.
     Call {
         function: String,
         is_outlined: bool,
@@ -46,7 +46,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// The operands, what they are, and the result.
+    /// The number of operands, their type, and the type of the result.
     pub(super) fn signature(&self) -> (usize, Scalar, Scalar) {
         use LaneOp as O;
         match self {
@@ -74,7 +74,7 @@ impl Operation {
 /// The names of operands.
 pub(super) const OPERANDS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// A type: how it ends is the word `ty`, or what the macro's parameter of that name stands for.
+/// The name of a type. `ty` is the suffix, or the macro's parameter for the suffix.
 pub(super) fn spelled(prefix: &str, scalar: Scalar, ty: &str, paste: &str) -> String {
     match scalar {
         Scalar::F32 => format!("{prefix}_{paste}{ty}"),
@@ -82,11 +82,10 @@ pub(super) fn spelled(prefix: &str, scalar: Scalar, ty: &str, paste: &str) -> St
     }
 }
 
-/// The longest line of a macro, without what ends it.
+/// The maximum line length of a macro, without the line continuation.
 const COLUMNS: usize = 108;
 
-/// A list in parentheses behind a word, with as many of its elements in a line as there is room
-/// for.
+/// A list in parentheses after a word, with line breaks after [`COLUMNS`] columns.
 pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) -> String {
     let mut lines = vec![format!("{indent}{word}(")];
     for (at, element) in elements.iter().enumerate() {
@@ -103,14 +102,14 @@ pub(super) fn flowing(word: &str, elements: &[String], indent: &str, end: &str) 
 }
 
 impl Joined {
-    /// Takes in what another body needs of the file's macro.
+    /// Adds the needs of another body.
     pub(super) fn extend(&mut self, other: &Self) {
         let cloned = |(name, operation): (&String, &Operation)| (name.clone(), operation.clone());
         self.operations.extend(other.operations.iter().map(cloned));
         self.registers.extend(other.registers.iter().map(cloned));
     }
 
-    /// Whether a body has values of several registers.
+    /// True if a body has values of several registers.
     pub(super) fn has_types(&self) -> bool {
         !self.lanes.is_empty()
     }
@@ -119,20 +118,20 @@ impl Joined {
         !self.registers.is_empty() || self.operations.values().any(Operation::has_bits)
     }
 
-    /// The operations that activations alone need, on registers.
+    /// The operations on registers needed only by activations.
     pub(super) fn only_of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
         self.registers.iter().filter(|(name, _)| !self.operations.contains_key(*name))
     }
 
-    /// The operations that are spelled for registers: activations are functions of their own, and
-    /// rows are added by other operations.
+    /// The operations on registers. Excludes activations and additions of rows, which use other
+    /// operations.
     fn of_registers(&self) -> impl Iterator<Item = (&String, &Operation)> {
         let is_other = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Row { .. });
         self.operations.iter().filter(move |(_, operation)| !is_other(operation))
     }
 
-    /// The macros that declare operations by the expressions for them, and a type of two values
-    /// side by side; nothing if the file has no such types.
+    /// The macros for operations and for types of two values side by side. Empty if the file has no
+    /// such types.
     pub(super) fn declaration(&self, prefix: &str) -> String {
         if self.operations.is_empty() {
             return String::new();
@@ -177,7 +176,7 @@ impl Joined {
 }
 
 impl Joined {
-    /// The macro that declares those operations on registers that activations alone need.
+    /// The macro for operations on registers needed only by activations.
     fn of_activations(&self, prefix: &str) -> String {
         let names: Vec<_> = self.only_of_registers().map(|(name, _)| name.to_ascii_uppercase()).collect();
         if names.is_empty() {
@@ -214,12 +213,12 @@ fn function(prefix: &str, name: &str, operation: &Operation, statement: &str) ->
     }
 }
 
-/// How many sums there are, in words.
+/// The number of sums in words.
 pub(super) fn counted(sums: usize) -> String {
     if sums == 1 { "a sum".to_owned() } else { format!("{sums} sums") }
 }
 
-/// What loads weights of a type.
+/// The name of the load function for weights of a type.
 pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
     match of {
         Element::F16 => "load_f16",
@@ -230,8 +229,8 @@ pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
     }
 }
 
-/// A function of the file's macros that adds a row of weights, those of each sum apart from those
-/// of the one before.
+/// A function of the file's macros: adds a row of weights to `count` sums, at a distance `apart`
+/// between the weights of neighbouring sums.
 fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String> {
     let ty = spelled(prefix, Scalar::F32, "T", "##");
     let apart = (count > 1).then(|| "size_t apart".to_owned());
@@ -255,7 +254,7 @@ fn added_row(prefix: &str, name: &str, of: Element, count: usize) -> Vec<String>
     lines
 }
 
-/// An operation on both parts of a value of two, in the file's macro.
+/// An operation on both parts of a value, in the file's macro.
 fn both(prefix: &str, name: &str, operation: &Operation) -> String {
     let (operands, _, result) = operation.signature();
     let on = |part: &str, args: &str| format!("{prefix}_{name}_##{part}({args})");
@@ -271,13 +270,13 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
     format!("(({}){{{}}})", spelled(prefix, result, "T", "##"), parts.join(", "))
 }
 
-/// The lanes of the two values that a value of these registers consists of.
+/// The lanes of both parts of a value with these registers.
 pub(super) fn halves(registers: &[usize]) -> (usize, usize) {
     let (a, b) = registers.split_at(registers.len().next_power_of_two() / 2);
     (a.iter().sum(), b.iter().sum())
 }
 
-/// The registers of a value of so many, as members of its struct.
+/// The members of a value's struct for each of its registers.
 pub(super) fn members(registers: usize) -> Vec<String> {
     if registers == 1 {
         return vec![String::new()];

@@ -1,6 +1,5 @@
-//! Kernels and activations that have one text on several instruction sets: the file includes itself
-//! for each of them, with macros for the types of vectors, the attribute, and the counts that
-//! differ.
+//! Kernels and activations with one text for several instruction sets. The file includes itself for
+//! each instance, with macros for vector types, the attribute, and different counts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,7 +16,7 @@ pub(super) struct Pieces<'a> {
     pub(super) functions: &'a [Piece],
 }
 
-/// A kernel, or a function on so many lanes.
+/// A kernel, or a function for a number of lanes.
 pub(super) struct Piece {
     pub(super) name: String,
     /// 0 for a kernel.
@@ -30,7 +29,7 @@ pub(super) fn target(prefix: &str) -> String {
     format!("{}_TARGET", prefix.to_ascii_uppercase())
 }
 
-/// The tokens of a text of an instruction set, in order. Comments are one token each.
+/// The tokens of an instruction set's text, in order. A comment is one token.
 fn tokens<'t>(text: &'t str, prefix: &str, isa: &str) -> Vec<Token<'t>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut all = Vec::new();
@@ -49,7 +48,7 @@ fn tokens<'t>(text: &'t str, prefix: &str, isa: &str) -> Vec<Token<'t>> {
     all
 }
 
-/// The token that a word is.
+/// The token of a word.
 fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
     if let Ok(count) = word.parse() {
         return Token::Count(count);
@@ -69,15 +68,14 @@ fn token<'t>(word: &'t str, prefix: &str, isa: &str) -> Token<'t> {
     }
 }
 
-/// How macros for types and counts are called, and their values: of each in the order of the
-/// instances.
+/// Values of the macros for lanes and counts: one list per macro, with one value per instance.
 #[derive(Default)]
 struct Parameters {
     lanes: Vec<Vec<usize>>,
     counts: Vec<Vec<usize>>,
 }
 
-/// The position of a list among others, where it is appended if need be.
+/// The index of a list in `all`. Appends a missing list.
 fn position(of: Vec<usize>, all: &mut Vec<Vec<usize>>) -> usize {
     all.iter().position(|known| *known == of).unwrap_or_else(|| {
         all.push(of);
@@ -86,13 +84,14 @@ fn position(of: Vec<usize>, all: &mut Vec<Vec<usize>>) -> usize {
 }
 
 impl Parameters {
-    /// The text for all instances whose tokens these are, if they are alike.
+    /// The shared text of all instances. `None` if the instances differ in more than names and
+    /// numbers.
     fn unified(&mut self, upper: &str, instances: &[Vec<Token<'_>>]) -> Option<String> {
         let (first, others) = instances.split_first()?;
         if !others.iter().all(|other| are_alike(first, other)) {
             return None;
         }
-        // lanes first: a count that is as many is the same parameter
+        // lanes first: a count equal to the lanes of every instance is the same parameter
         let numbers = |at: usize| instances.iter().map(|tokens| tokens[at].number()).collect::<Vec<_>>();
         for (at, token) in first.iter().enumerate() {
             if matches!(token, Token::Numbers(_) | Token::Bits(_) | Token::Function(..)) {
@@ -120,13 +119,13 @@ impl Parameters {
         Some(text)
     }
 
-    /// Whether one type is all in which instances differ.
+    /// True if instances differ in one type only.
     fn is_type(&self) -> bool {
         self.lanes.len() == 1 && self.counts.is_empty()
     }
 
-    /// The macros that differ from instance to instance and that a text uses, directly or by the
-    /// names of types: names, and for each instance its number.
+    /// The macros with different values per instance that a text uses, directly or by names of
+    /// types: name, and value per instance.
     fn differing(&self, upper: &str, text: &str) -> Vec<(String, &[usize])> {
         let words = words(text);
         let is_used = |names: &[String]| names.iter().any(|name| words.contains(name.as_str()));
@@ -143,8 +142,8 @@ impl Parameters {
         lanes.chain(counts).filter(|(_, is_used, _)| *is_used).map(|(name, _, numbers)| (name, numbers)).collect()
     }
 
-    /// Definitions of the types, of their bits and of functions on them that a text uses: macros
-    /// with their values, pasted together of the lanes and the instruction set.
+    /// Definitions of macros for the types, bits and functions that a text uses, composed of lanes
+    /// and instruction set.
     fn types(&self, prefix: &str, text: &str) -> Vec<(String, String)> {
         let (upper, words) = (prefix.to_ascii_uppercase(), words(text));
         let mut all = Vec::new();
@@ -172,7 +171,7 @@ fn words(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect()
 }
 
-/// Texts that the file includes for several instances: types for activations, instruction sets for
+/// Texts included for several instances: vector types for activations, instruction sets for
 /// kernels.
 #[derive(Default)]
 struct Part {
@@ -185,7 +184,7 @@ struct Part {
 }
 
 impl Part {
-    /// The texts, one behind the other.
+    /// The texts, concatenated.
     fn text(&self) -> String {
         self.texts.iter().map(|(_, text)| text.as_str()).collect()
     }
@@ -194,8 +193,8 @@ impl Part {
         self.texts.iter().any(|(other, _)| other == name)
     }
 
-    /// The part of the file that it includes: definitions of names, the texts, and an `#undef` for
-    /// each macro.
+    /// The included section of the file: definitions of names, the texts, and an `#undef` for each
+    /// macro.
     fn section(&self, prefix: &str) -> String {
         let (upper, text) = (prefix.to_ascii_uppercase(), self.text());
         let mut names = self.parameters.types(prefix, &text);
@@ -212,17 +211,17 @@ impl Part {
     }
 }
 
-/// The texts of a file that stand once.
+/// The shared texts of a file.
 #[derive(Default)]
 pub(super) struct Once {
     prefix: String,
     activations: Part,
-    /// Kernels, by the instruction sets that share them.
+    /// Kernels: one part for each group of instruction sets.
     kernels: Vec<Part>,
 }
 
 impl Once {
-    /// Finds the kernels and activations that these bodies share.
+    /// Finds the kernels and activations shared by these bodies.
     pub(super) fn of<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
         let bodies: Vec<_> = bodies.collect();
         let mut once = Self { prefix: prefix.to_owned(), ..Self::default() };
@@ -233,7 +232,7 @@ impl Once {
         once
     }
 
-    /// Finds, for each kernel, the bodies in which its texts are alike.
+    /// Finds, for each kernel, the bodies with equal texts apart from names and numbers.
     fn share_kernels(&mut self, bodies: &[Pieces<'_>]) {
         let upper = self.upper();
         for name in named(bodies.iter().flat_map(|body| body.kernels)) {
@@ -255,8 +254,8 @@ impl Once {
         }
     }
 
-    /// Finds the activations whose texts differ in the type alone. Types on which no kernel calls
-    /// one have it nevertheless.
+    /// Finds the activations with texts that differ in the type only. Every type gets every shared
+    /// activation, used or not.
     fn share_activations(&mut self, bodies: &[Pieces<'_>]) {
         let upper = self.upper();
         let functions = || bodies.iter().flat_map(|body| body.functions.iter().map(|one| (body.isa, one)));
@@ -296,7 +295,7 @@ impl Once {
         out
     }
 
-    /// The kernels of an instruction set.
+    /// The kernels of an instruction set: lines that include shared texts, then other texts.
     pub(super) fn kernels(&self, isa: &'static Isa, own: &[Piece]) -> String {
         let mut out = String::new();
         let parts = || self.kernels.iter().enumerate().filter(|(_, part)| part.isas.contains(&isa));
@@ -306,7 +305,7 @@ impl Once {
         out + &self.own(isa, own.iter().filter(|piece| !parts().any(|(_, part)| part.has(&piece.name))))
     }
 
-    /// The linkage and the attribute of a function on so many lanes, or of a kernel: 0 lanes.
+    /// The linkage and attribute of a function for a number of lanes, or of a kernel: 0 lanes.
     fn linked(&self, isa: &Isa, lanes: usize) -> String {
         let linkage = match lanes {
             0 => "static".to_owned(),
@@ -322,7 +321,7 @@ impl Once {
         pieces.map(|piece| said(&piece.text.replace(&target, &self.linked(isa, piece.lanes)), &upper)).collect()
     }
 
-    /// Includes a part of the file for all its instances of an instruction set.
+    /// Includes a section of the file for all its instances of an instruction set.
     fn include(&self, out: &mut String, isa: &'static Isa, number: usize, part: &Part) {
         let upper = self.upper();
         let differing = part.parameters.differing(&upper, &part.text());
@@ -342,12 +341,12 @@ impl Once {
         }
     }
 
-    /// What ends the file.
+    /// The end of the file.
     pub(super) fn end(&self) -> &'static str {
         if self.is_empty() { "" } else { "#endif\n" }
     }
 
-    /// What the file includes.
+    /// The sections that the file includes.
     pub(super) fn text(&self) -> String {
         if self.is_empty() {
             return String::new();
@@ -369,7 +368,7 @@ impl Once {
         )
     }
 
-    /// The name by which the file includes itself: it may have been renamed.
+    /// The name with which the file includes itself. Works after renaming.
     pub(super) fn own_name(&self, stem: &str) -> String {
         if self.is_empty() {
             return String::new();
@@ -396,11 +395,11 @@ fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
     names
 }
 
-/// The numbers of the parts that the file includes: activations, and the first part of kernels.
+/// The numbers of included sections: activations, and the first section of kernels.
 const ACTIVATIONS: usize = 1;
 const KERNELS: usize = 2;
 
-/// A text without the lines that leave a loop as it is.
+/// A text without hints for an unroll factor of 1.
 fn said(text: &str, upper: &str) -> String {
     let line = format!("{upper}_UNROLL(1)");
     text.lines().filter(|other| other.trim() != line).map(|line| format!("{line}\n")).collect()

@@ -1,11 +1,11 @@
-//! Where the halves of a cell run: a struct for the caller's own pool, and a pair of threads for
-//! those who have none.
+//! Threads for the halves of a cell: a struct for the caller's pool, and a pair of threads for
+//! callers without a pool.
 
 use super::CFile;
 use crate::arch::C_PAUSE;
 use crate::emit::text::filled;
 
-/// What the header declares.
+/// The declarations in the header.
 pub(super) fn header(file: &CFile<'_>) -> String {
     named(file, include_str!("text/pool.h"))
 }

@@ -1,4 +1,4 @@
-//! The constants of a file: an array in the source, or a file that the assembler takes in.
+//! The constants of a file: an array in the source, or a file included by the assembler.
 
 use super::CFile;
 use crate::arch::MOST_SCALAR_WEIGHTS;
@@ -19,7 +19,7 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
     }
 }
 
-/// Defines `<prefix>_weight_data`, where its numbers stand in the source: at its end.
+/// Defines `<prefix>_weight_data` at the end of the source, if the numbers are in the source.
 pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
     if !file.inline || bytes.is_empty() {
@@ -38,7 +38,8 @@ pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     out.push_str("}};\n");
 }
 
-/// The weights of a network that fills no vector as decimal numbers, a line each.
+/// The weights of a network with less than a vector of units, as decimal numbers, one per line.
+/// `None` for larger networks.
 fn decimals(file: &CFile<'_>) -> Option<String> {
     let bytes = &file.packed.bytes;
     let are_few = bytes.len() / 4 < MOST_SCALAR_WEIGHTS && file.narrow_weights().is_empty();
@@ -53,7 +54,7 @@ fn decimals(file: &CFile<'_>) -> Option<String> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// What holds elements of that kind.
+/// The union member for elements of a type.
 pub(super) fn member(element: Element) -> &'static str {
     match element {
         Element::F16 => "halves",
@@ -63,7 +64,7 @@ pub(super) fn member(element: Element) -> &'static str {
     }
 }
 
-/// The text of that name.
+/// The text with a name.
 fn text(file: &CFile<'_>, name: &str) -> String {
     let (narrow, len) = (file.narrow_weights(), file.packed.bytes.len());
     let kind = if narrow.is_empty() { "struct" } else { "union" };

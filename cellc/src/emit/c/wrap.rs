@@ -1,10 +1,10 @@
-//! Breaks long statements where their argument lists allow it.
+//! Line breaks in argument lists of long statements.
 
 /// The longest line.
 pub(super) const COLUMNS: usize = 118;
 
-/// A text with its long statements over several lines; comments and what the preprocessor reads
-/// stay as they are.
+/// A text with long statements broken into several lines. Comments and preprocessor lines stay
+/// unchanged.
 pub(super) fn lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut continues = false;
@@ -20,8 +20,8 @@ pub(super) fn lines(text: &str) -> String {
     out
 }
 
-/// Appends a statement, over several lines where it is long: the longest argument list has lines of
-/// its own: one, or else one for each argument.
+/// Appends a statement. In a long statement, the longest argument list moves to a separate line, or
+/// to one line per argument.
 fn statement(out: &mut String, indent: usize, text: &str) {
     let group = if indent + text.len() <= COLUMNS { None } else { longest_group(text) };
     match group {
@@ -42,7 +42,7 @@ fn statement(out: &mut String, indent: usize, text: &str) {
     }
 }
 
-/// Appends arguments: one a line, or as many as there is room for where they are many short ones.
+/// Appends arguments, one per line. Many short arguments fill lines.
 fn list(out: &mut String, indent: usize, arguments: &[&str]) {
     const MANY: usize = 8;
     const SHORT: usize = 24;
@@ -59,7 +59,7 @@ fn list(out: &mut String, indent: usize, arguments: &[&str]) {
     statement(out, indent, &line);
 }
 
-/// Where the longest outermost pair of parentheses stands.
+/// The offsets of the longest outermost pair of parentheses.
 fn longest_group(text: &str) -> Option<(usize, usize)> {
     let mut depth = 0;
     let mut open = 0;
@@ -82,7 +82,7 @@ fn longest_group(text: &str) -> Option<(usize, usize)> {
             _ => {}
         }
     }
-    // nothing is gained by breaking `(x)`
+    // breaking `(x)` gains nothing
     longest.filter(|(open, close)| close - open > 8)
 }
 

@@ -1,11 +1,11 @@
-//! Functions that generated modules bring along where they use them: copies, lengths, results of
-//! other types, packing at run time.
+//! Helper functions of generated modules: copies, lengths, results of other types, packing at run
+//! time.
 //!
-//! They are `#[inline]`, never `inline(always)`: LLVM inlines the latter before it has unrolled
-//! their loops over lanes, and its loop passes then take longer than all else together in a kernel
-//! with hundreds of such loops. For loops over lanes they have `pairs` in the place of the standard
-//! library's `zip`, whose `new` is not inline: with several codegen units it is compiled apart, and
-//! a helper then does not know how often its loop runs.
+//! The functions are `#[inline]`, never `inline(always)`. LLVM inlines the latter before unrolling
+//! their loops over lanes; in a kernel with hundreds of such loops, loop passes then dominate
+//! compile time. Loops over lanes use `pairs` instead of the standard library's `zip`: `zip` is not
+//! inline, so several codegen units compile it separately, and a helper loses its constant number
+//! of iterations.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,14 @@ use crate::emit::text::{filled, parts};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 
-/// Functions that use others come first.
+/// Callers precede callees.
 const LANES: &str = include_str!("text/lanes.rs");
 
-/// How weights become whole numbers, which cellc does by the same text.
+/// Quantisation of weights. cellc uses the same text.
 const ROWS: &str = include_str!("../../encoding/rows.rs");
 
-/// Appends what `module`, which uses these, needs; `attribute` is that of its functions.
+/// Appends the helper functions in `used` to `module`. `attribute` is the attribute of the module's
+/// functions.
 pub(super) fn write(
     module: &mut String,
     used: &BTreeSet<&str>,
@@ -44,7 +45,7 @@ pub(super) fn write(
     module.push_str(&filled(&text, &words));
 }
 
-/// The names of all of them.
+/// The names of all helper functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust_functions));
     parts(LANES).chain(parts(ROWS)).chain(own).map(|(name, _)| name)

@@ -1,22 +1,22 @@
-//! Operations on single numbers, as a file spells them whose one body has no vectors: `f32` and
-//! `u32` with the operators of Rust.
+//! Operations on plain numbers, for a file with one body and without vectors: `f32` and `u32` with
+//! the operators of Rust.
 
 use super::vectors::Used;
 use crate::emit::traversal::{Text, TextKind};
 use crate::kernel::LaneOp;
 
-/// What values of one lane are in a module.
+/// The representation of values of one lane in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
     /// Types that implement the trait of vectors.
     Vectors,
     /// `f32` and `u32`.
     Numbers,
-    /// Numbers, and an operation that only vectors have: the module has to be spelled with vectors.
+    /// Numbers, but with an operation that needs vectors: the module is spelled again with vectors.
     BeyondNumbers,
 }
 
-/// An operation; `None` for those that only vectors have.
+/// An operation. `None` for operations that need vectors.
 pub(super) fn operation(operation: LaneOp, args: Vec<Text>, used: &mut Used) -> Option<Text> {
     use LaneOp as O;
     let function = |name: &str, args: Vec<Text>| {

@@ -1,4 +1,4 @@
-//! The struct of the numbers that a file holds: a field for each array that kernels read.
+//! The struct of a file's constants: a field for each array that kernels read.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::emit::text::Word;
 use crate::emit::traversal::Block;
 use crate::kernel::{BufferId, Element, PanelGroup, PanelPart, Role};
 
-/// A field of that struct.
+/// A field of the struct of constants.
 pub(super) struct Stored {
     pub(super) name: String,
-    /// Its first byte in the block over 4, which tells fields apart.
+    /// The offset in the block, in units of 4 bytes. Identifies the field.
     at: usize,
-    /// What it is an array of, and how many.
+    /// The array type.
     ty: String,
     /// Doc comment.
     doc: String,
 }
 
 impl RustFile<'_> {
-    /// The fields in the order of the block; those that several buffers share stand once.
+    /// The fields in the order of the block. Shared contents have one field.
     pub(super) fn stored(&self) -> Vec<Stored> {
         let mut all: Vec<Stored> = Vec::new();
         let mut add = |at: usize, name: String, ty: String, doc: String| {
@@ -57,8 +57,8 @@ impl RustFile<'_> {
         all
     }
 
-    /// The name of the field for a buffer, and what it holds: both are those of the first kernel
-    /// that reads it.
+    /// The name of a buffer's field, and its documentation: from the first kernel that reads the
+    /// buffer.
     fn reader(&self, id: BufferId) -> (String, String) {
         let mut kernels = self.program.bodies.iter().flat_map(|body| &body.kernels);
         let kernel = kernels.find(|kernel| kernel.params.contains(&(id, false)));
@@ -79,14 +79,14 @@ impl RustFile<'_> {
         (kernel.clone(), format!("The weights of `{kernel}`{format}{layout}."))
     }
 
-    /// What tells the fields apart in the text.
+    /// The words of each field for the text.
     pub(super) fn stored_words(&self) -> Vec<Vec<Word>> {
         let words =
             |field: Stored| vec![("STORED_NAME", field.name), ("STORED_ARRAY", field.ty), ("STORED_DOC", field.doc)];
         self.stored().into_iter().map(words).collect()
     }
 
-    /// The name of the field that begins there.
+    /// The name of the field at an offset.
     pub(super) fn stored_at(&self, at: usize) -> String {
         let found = self.stored().into_iter().find(|field| field.at == at);
         found.expect("emit: what a kernel reads has a field").name
@@ -122,7 +122,7 @@ fn layout(groups: &[PanelGroup], len: usize, alignment: usize) -> String {
     format!("{}{of_m}{of_gaps}", texts.join("; then "))
 }
 
-/// So many things.
+/// A number and a noun: "1 row", "2 rows".
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -134,7 +134,7 @@ fn part(part: &PanelPart) -> String {
     format!("`{sizes}` {} for {}", part.of, joined(&sums))
 }
 
-/// Words of a sentence side by side.
+/// A list of words in a sentence.
 fn joined(words: &[String]) -> String {
     match words {
         [] => String::new(),

@@ -1,10 +1,10 @@
-//! Loops that are unrolled by several turns. No attribute asks rustc for that, but it unrolls loops
-//! of few turns. So several of those make one turn of a longer loop.
+//! Loop unrolling. rustc has no unroll attribute but unrolls short loops. An unrolled loop is
+//! therefore a loop over short loops.
 
 use crate::arch::TURNS;
 use crate::kernel::{Body, Expr, Kernel, LaneOp, Place, Stmt, Walk, WindowId};
 
-/// The body with such loops, of an instruction set with vectors of `lanes` f32.
+/// The body with unrolled loops, for an instruction set with vectors of `lanes` f32.
 pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.unrolled_by.is_empty()) {
@@ -17,7 +17,8 @@ pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     body
 }
 
-/// Registers of sums of a turn up to which LLVM unrolls loops of twice as many turns.
+/// The largest number of sum registers per iteration for which LLVM unrolls loops of twice as many
+/// iterations.
 const FEW: usize = 4;
 
 struct Unrolling {
@@ -26,7 +27,7 @@ struct Unrolling {
     turns: Vec<(WindowId, usize)>,
     /// Vector registers of each local variable.
     registers: Vec<usize>,
-    /// How many there are.
+    /// The number of windows.
     windows: usize,
 }
 
@@ -38,7 +39,7 @@ impl Unrolling {
                 Stmt::For { count, turn, backwards, walks, body } => {
                     let of_walk = |(window, _): &&(WindowId, usize)| walks.first().is_some_and(|w| w.window == *window);
                     match self.turns.iter().find(of_walk) {
-                        // a function of the file does that
+                        // a function of the file unrolls
                         Some(_) if self.hints.row_sums(&walks, &body).is_some() => {
                             out.push(Stmt::For { count, turn, backwards, walks, body });
                         }
@@ -64,7 +65,7 @@ impl Unrolling {
         out
     }
 
-    /// A loop of so many turns, unrolled by so many.
+    /// A loop of `count` iterations, unrolled by `turns`.
     fn unrolled_by(&mut self, count: usize, turns: usize, walks: &[Walk], body: &[Stmt]) -> Vec<Stmt> {
         let registers = |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
         let sums: usize = body.iter().map(registers).sum();
@@ -103,13 +104,13 @@ impl Unrolling {
     }
 }
 
-/// Whether LLVM would make two instructions of each that multiplies pairs of 16 bits and adds them
-/// up, as it does in long code (a GRU 96 -> 160 with AVX-512 takes 1.3 times as long).
+/// True if LLVM would split dot products of 16-bit pairs into two instructions each, as in long
+/// code (a GRU 96 -> 160 with AVX-512 takes 1.3 times as long).
 fn is_taken_apart(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
 }
 
-/// One more than the last window's number.
+/// The number of windows: the largest window index plus one.
 fn windows(body: &[Stmt]) -> usize {
     let of_walk = |walk: &Walk| walk.window.0 + 1;
     let of_stmt = |stmt: &Stmt| match stmt {
