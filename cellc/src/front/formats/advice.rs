@@ -1,4 +1,4 @@
-//! Messages for files of other formats: the name of the format, and commands that convert the file.
+//! Messages for unsupported files: the name of the format, and commands to convert the file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,10 +13,10 @@ use super::tflite::{self, Variables};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::front::model_file::ModelFile;
 
-/// Nothing to copy.
+/// No commands.
 const NONE: [&str; 0] = [];
 
-/// The refusal of a file or folder of this content.
+/// The error message for an unsupported file or folder.
 pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     let shown = quoted(&file.shown());
     let row = REFUSED.iter().find(|row| row.matches(content, file.path)).expect("the last row matches every file");
@@ -48,7 +48,8 @@ fn of_row(row: &Refused, named: &Named, content: &Content) -> Advice {
     }
 }
 
-/// What a file of unknown content is, by its name; `unknown`: where the name says nothing.
+/// A file of unknown content in words. A known ending of the name is contradicted; `unknown` is the
+/// text for other names.
 fn not_as_named(path: &Path, unknown: &str) -> String {
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     let of_refused = REFUSED.iter().flat_map(|row| row.endings).copied();
@@ -88,7 +89,7 @@ fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
     }
 }
 
-/// Advice about a TensorFlow Lite model with resource variables.
+/// Advice for a TensorFlow Lite model with resource variables.
 fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
     let help = match tflite::variables(&named.path) {
         Ok(Some(Variables::Constant)) => {
@@ -103,7 +104,7 @@ fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
     advice(is, help, NONE)
 }
 
-/// Advice about a file of unknown content.
+/// Advice for a file of unknown content.
 fn of_text(named: &Named, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
@@ -113,7 +114,7 @@ fn of_text(named: &Named, is: &'static str) -> Advice {
     advice(is, "if it was cut short or damaged, save or download it again", NONE)
 }
 
-/// Which files of a folder are models that are read, or else that can be converted.
+/// Names of the supported models in a folder.
 fn models(folder: &Path, names: &[String]) -> Vec<String> {
     let files = |is: fn(&Path) -> io::Result<bool>| -> Vec<String> {
         let is =
@@ -123,7 +124,7 @@ fn models(folder: &Path, names: &[String]) -> Vec<String> {
     files(is_model)
 }
 
-/// Whether a file is a model that is read, and no other file of the same format.
+/// True if a file is a supported model, and not another file of the same syntax.
 fn is_model(path: &Path) -> io::Result<bool> {
     if path.file_name().is_none_or(|name| !is_readable(&name.to_string_lossy())) {
         return Ok(false);
@@ -132,15 +133,15 @@ fn is_model(path: &Path) -> io::Result<bool> {
     FORMATS.iter().try_fold(false, |is, format| Ok(is || (format.is_model)(&content, path)?))
 }
 
-/// Help for weights in JSON that says what is computed with them.
+/// Help for weights in JSON with a description of the network.
 const DESCRIBED: &str =
     "put the weights into a .safetensors file, and with them what the JSON says of the cell and of the skip";
 
-/// Help for weights in JSON that says no more.
+/// Help for weights in JSON without a description of the network.
 const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON does not say which cell they are of: write rnn or gru in \
                              place of lstm where it is one; cellc says which layers it finds";
 
-/// Advice about weights under the key `state_dict` of a JSON file.
+/// Advice for weights under the key `state_dict` of a JSON file.
 fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
     let Content::Json(keys) = content else { return advice(is, "", NONE) };
     let (literal, stem) = (named.in_python(), &named.stem);
@@ -148,7 +149,7 @@ fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
     let load = format!("model = json.load(open({literal}))");
     let about = "about = {\"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\"}";
     let cell = "if \"unit_type\" in data: about[\"cellc.cell\"] = data[\"unit_type\"].lower()";
-    // by its numbers, so that no other is taken for one of them
+    // a lookup by number, so that other numbers fail instead of counting as false or true
     let skip = "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
     let arrays = "weights = {name: numpy.array(values, \"float32\") for name, values in model[\"state_dict\"].items()}";
     let of_data = ["data = model[\"model_data\"]", about, cell, skip];

@@ -1,34 +1,34 @@
-//! What a zip archive holds, by its directory alone.
+//! Files of a zip archive, from its central directory.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// The end of an archive: a record of 22 bytes, and a comment of at most 65535 behind it.
+/// Maximum size of the end record: 22 bytes, and a comment of at most 65535 bytes.
 const LONGEST_END: u64 = 22 + 0xffff;
-/// As much of the directory is looked at, in bytes and in names.
+/// Limits for reading the directory, in bytes and in names.
 const LONGEST_DIRECTORY: u64 = 1 << 20;
 const MOST_NAMES: usize = 4096;
 
-/// The largest file of an archive that is read, in bytes.
+/// Maximum size in bytes of a file read from an archive.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// A file of an archive, as the directory has it.
+/// A file of an archive, from its entry in the directory.
 struct Entry {
     name: String,
-    /// 0: stored as it is.
+    /// Compression method. 0: stored.
     method: u64,
     size: u64,
-    /// Of the record in front of the file's bytes.
+    /// Offset of the local header, in front of the file's bytes.
     start: u64,
 }
 
-/// The names of the files in it; `None` if it has no directory, as one that is cut short.
+/// Names of the files in an archive. `None` if the directory is missing, as in a truncated file.
 pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<String>>> {
     let entries = entries(file)?;
     Ok(entries.map(|entries| entries.into_iter().map(|entry| entry.name).collect()))
 }
 
-/// The bytes of the first file whose name ends in `name`; `None` if there is none, or it is
-/// compressed or too large.
+/// The bytes of the first file with a name that ends in `name`. `None` if the archive has no such
+/// file, or if the file is compressed or too large.
 pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Option<Vec<u8>>> {
     let entries = entries(file)?.unwrap_or_default();
     let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else { return Ok(None) };
@@ -41,15 +41,15 @@ pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Op
     Ok((record.starts_with(b"PK\x03\x04") && bytes.len() as u64 == entry.size).then_some(bytes))
 }
 
-/// The files of an archive; `None` if it has no directory.
+/// The entries of an archive's directory. `None` without a directory.
 fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
     let len = file.seek(SeekFrom::End(0))?;
     let end = read(file, len.saturating_sub(LONGEST_END), LONGEST_END)?;
-    // the last one: a file inside may be an archive too
+    // the last match: a stored file may be an archive too
     let Some(at) = end.windows(4).rposition(|bytes| bytes == b"PK\x05\x06") else { return Ok(None) };
     let record = &end[at..];
     let (Some(size), Some(start)) = (number(record, 12, 4), number(record, 16, 4)) else { return Ok(None) };
-    // where archive or directory are too large for 32 bits, another record has both
+    // values beyond 32 bits are in the zip64 record
     let (size, start) = match size == 0xffff_ffff || start == 0xffff_ffff {
         false => (size, start),
         true => {
@@ -82,7 +82,7 @@ fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
     Ok((size == 0 || !entries.is_empty()).then_some(entries))
 }
 
-/// At most `len` bytes from `start` on.
+/// Up to `len` bytes from `start` on.
 fn read(file: &mut (impl Read + Seek), start: u64, len: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
@@ -90,7 +90,7 @@ fn read(file: &mut (impl Read + Seek), start: u64, len: u64) -> io::Result<Vec<u
     Ok(bytes)
 }
 
-/// A little-endian number of `len` bytes.
+/// A little-endian number of `len` bytes. `None` beyond the end.
 fn number(bytes: &[u8], at: usize, len: usize) -> Option<u64> {
     let bytes = bytes.get(at..at + len)?;
     Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))

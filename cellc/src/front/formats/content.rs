@@ -1,5 +1,5 @@
-//! What a file is, by what it holds: its first bytes, the directory of a zip archive, the outermost
-//! fields of a protobuf message.
+//! Recognition of files by content: first bytes, directory of a zip archive, outermost fields of a
+//! protobuf message.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,27 +7,27 @@ use std::path::Path;
 
 use super::{archive, protobuf};
 
-/// As much of a file's start is looked at, in bytes.
+/// Number of bytes examined at the start of a file.
 const HEAD: usize = 4096;
-/// As many files of a folder are looked at.
+/// Maximum number of files examined in a folder.
 const MOST_FILES: usize = 1000;
 
-/// What a file or a folder is.
+/// The kind of a file or folder.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::upper_case_acronyms)] // the formats' own names
 pub(super) enum Content {
     Empty,
-    /// XML, or a text that its reader is to judge.
+    /// XML, or UTF-16 text; the reader judges it.
     Xml,
-    /// An object or a list, with those of its outermost keys that the start shows.
+    /// An object or a list, with the outermost keys at the start of the file.
     Json(Vec<String>),
     SafeTensors,
-    /// The length that its header says that it has, and its own.
+    /// A truncated file: the length that its header needs, and the length of the file, in bytes.
     CutSafeTensors(u64, u64),
     Onnx,
     CutOnnx,
     TorchScript,
-    /// What `torch.save` writes, today or in old versions.
+    /// A file of `torch.save`, of any version.
     TorchSave,
     TorchExport,
     Pickle,
@@ -47,23 +47,23 @@ pub(super) enum Content {
     Gguf,
     WebPage,
     LfsPointer,
-    /// What unpacks it.
+    /// A compressed file, and the command to decompress it.
     Compressed(&'static str),
-    /// An archive: what unpacks it, and names of files in it, as far as they are known.
+    /// An archive: the command to unpack it, and the names of its files if known.
     Archive(&'static str, Vec<String>),
-    /// A zip archive without its end.
+    /// A zip archive without its directory.
     CutZip,
-    /// A folder with files and folders of these names.
+    /// A folder, and the names of its files and folders.
     Folder(Vec<String>),
-    /// Text that is of no format known here.
+    /// Text of an unknown format.
     Text,
     Unknown,
 }
 
-/// Bytes of the largest file of protobuf.
+/// Maximum size of a protobuf message in bytes.
 const ONNX_LIMIT: u64 = 1 << 31;
 
-/// The start of a file.
+/// The first [`HEAD`] bytes of a file.
 pub(super) fn head(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -71,12 +71,12 @@ pub(super) fn head(file: &mut File) -> io::Result<Vec<u8>> {
 }
 
 impl Content {
-    /// Of a regular file or a folder.
+    /// The content of a regular file or a folder.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         if path.is_dir() {
             return Self::of_folder(path);
         }
-        // MNN's files begin with nothing that gives them away
+        // files of MNN have no magic number
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mnn")) {
             return Self::of_file(path).map(|content| match content {
                 Self::Unknown => Self::Mnn,
@@ -90,7 +90,7 @@ impl Content {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
         let head = head(&mut file)?;
-        // the reader says the limit
+        // the reader reports the size limit
         if len > ONNX_LIMIT && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx")) {
             return Ok(Self::Onnx);
         }
@@ -106,7 +106,7 @@ impl Content {
         let fields = protobuf::fields(&mut file)?;
         Ok(fields.and_then(|fields| Self::of_message(&fields)).unwrap_or_else(|| match std::str::from_utf8(&head) {
             Ok(text) if !text.contains('\0') => Self::Text,
-            // a character may have been cut at the end
+            // the last character may be cut in two
             Err(error) if error.error_len().is_none() && !head.contains(&0) => Self::Text,
             _ => Self::Unknown,
         }))
@@ -128,9 +128,9 @@ impl Content {
         })
     }
 
-    /// By fixed bytes at fixed places.
+    /// Recognition by magic number.
     fn by_magic(head: &[u8], len: u64) -> Option<Self> {
-        // what old versions of torch.save begin with: a pickle of this number
+        // the magic number that old versions of torch.save pickle first
         const TORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
         let at = |place: usize, bytes: &[u8]| head.get(place..).is_some_and(|rest| rest.starts_with(bytes));
         Some(match head {
@@ -139,7 +139,7 @@ impl Content {
             _ if at(4, b"TFL3") => Self::TfLite,
             _ if at(4, b"ORTM") => Self::Ort,
             _ if at(4, b"ET12") || at(4, b"ET13") => Self::ExecuTorch,
-            // the first line of its .param files
+            // the magic number of ncnn's .param files
             _ if at(0, b"7767517\n") || at(0, b"7767517\r\n") => Self::Ncnn,
             _ if at(0, b"\x93NUMPY") => Self::Numpy,
             _ if at(0, b"GGUF") => Self::Gguf,
@@ -156,7 +156,7 @@ impl Content {
             _ => {
                 let header = u64::from_le_bytes(*head.first_chunk()?);
                 let needed = header.checked_add(8)?;
-                // the format's own limit for its header
+                // the maximum header size of safetensors
                 match head.get(8) {
                     Some(b'{') if header <= 100_000_000 && needed > len => Self::CutSafeTensors(needed, len),
                     Some(b'{') if header <= 100_000_000 => Self::SafeTensors,
@@ -167,7 +167,7 @@ impl Content {
     }
 
     fn of_zip(names: &[String]) -> Self {
-        // PyTorch puts everything into a folder of the archive's name
+        // PyTorch puts all files into a folder named after the archive
         let has = |wanted: &str| {
             names.iter().any(|name| name == wanted || name.split_once('/').is_some_and(|(_, inner)| inner == wanted))
         };
@@ -210,12 +210,12 @@ impl Content {
         let all = || fields.bytes.iter().chain(numbers()).chain(&fields.others);
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
-            // fields of newer definitions are legal: with them, the operator sets have to be there
-            // too
+            // later versions of ONNX may add fields; then the field of operator sets (8) must be
+            // present
             Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => {
                 Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
             }
-            // one of the kinds of a model, numbered from 200 on
+            // Core ML's field for the kind of model is numbered from 200 on
             Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => Some(Self::CoreMl),
             Some(1) if has(2) && all().all(|field| *field <= 2) => Some(Self::SavedModel),
             None if has(1) && all().all(|field| *field <= 4) && !fields.cut => Some(Self::FrozenGraph),
@@ -224,7 +224,7 @@ impl Content {
     }
 }
 
-/// The outermost keys of an object of which this is the start.
+/// The outermost keys of an object, from the start of its text.
 fn keys(text: &[u8]) -> Vec<String> {
     let mut keys = Vec::new();
     let mut depth = 0usize;

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BLOCK: usize = 1 << 16;
 
-/// The attribute of the file in which Keras keeps the configuration of a whole model.
+/// Keras's attribute for the configuration of a whole model.
 const CONFIGURATION: &[u8] = b"model_config";
 
 /// True if the file has an attribute with the configuration of a Keras model.
@@ -15,7 +15,7 @@ pub(super) fn has_model(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
     loop {
-        // the name may lie across two blocks
+        // the name may cross the border of two blocks
         bytes.drain(..bytes.len().saturating_sub(CONFIGURATION.len()));
         if file.by_ref().take(BLOCK as u64).read_to_end(&mut bytes)? == 0 {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Advice about a file, and the lines of it that a shell or Python takes.
+//! Advice for a file, with lines for a shell or for Python.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use crate::diagnostic;
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
 use crate::front::model_file::ModelFile;
 
-/// What to do about a file.
+/// Advice for an unsupported file.
 pub(super) struct Advice {
-    /// What it is, with an article.
+    /// The kind of file, with an article.
     pub(super) is: String,
     pub(super) help: String,
     pub(super) lines: Vec<String>,
@@ -20,8 +20,8 @@ pub(super) fn advice(is: &str, help: &str, lines: impl IntoIterator<Item = impl 
     Advice { is: is.to_owned(), help: help.to_owned(), lines: chained(lines) }
 }
 
-/// Lines for a shell, each command of which runs only if the one before it succeeds. Lines that do
-/// not end with a compilation are for Python, and stay.
+/// Joins commands of a shell by `&&`. Lines that do not end with a call of cellc are for Python and
+/// stay unchanged.
 fn chained(mut lines: Vec<String>) -> Vec<String> {
     let Some((compile, before)) = lines.split_last_mut() else { return lines };
     if !compile.starts_with("cellc ") {
@@ -39,15 +39,15 @@ fn chained(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// The file in lines about a model that came through a pipe.
+/// Name of a saved pipe in commands.
 pub(super) const SAVED_PIPE: &str = "piped_model";
 
-/// A file that is not read, and the names in lines about it.
+/// An unsupported file and its names in commands.
 pub(super) struct Named<'a> {
     pub(super) model: ModelFile<'a>,
-    /// The file as the lines name it.
+    /// The path in commands.
     pub(super) path: PathBuf,
-    /// Its name without the ending, for files that the lines make.
+    /// The file name without its ending, for the names of converted files.
     pub(super) stem: String,
 }
 
@@ -59,26 +59,26 @@ impl<'a> Named<'a> {
         Self { model, path: path.to_owned(), stem }
     }
 
-    /// The file for a shell.
+    /// The path, quoted for a shell.
     pub(super) fn in_shell(&self) -> String {
         in_shell(&self.path.to_string_lossy())
     }
 
-    /// The file for Python.
+    /// The path, quoted for Python.
     pub(super) fn in_python(&self) -> String {
         in_python(&self.path.to_string_lossy())
     }
 
-    /// The command that compiles a file.
+    /// The command to compile a file.
     pub(super) fn compile(&self, file: &str, stem: &str) -> String {
         format!("cellc {} {}", in_shell(file), to_output(&self.model, stem))
     }
 
-    /// A text with names of this file in place of these words: `$PATH` and `$PY` the file for a
-    /// shell and for Python, `$NAME` without its folder, `$AS_PB` and `$AS_TFLITE` with this
-    /// ending; `$FOLDER` the folder of a model that is one; `$XML`, `$XML_PY`, `$ONNX` and
-    /// `$ONNX_PY` the file that a conversion makes; `$OUT` and `$MODEL_OUT` what a command compiles
-    /// to; `$EXPORT` PyTorch's export.
+    /// Replaces placeholders in a text. `$PATH`, `$PY`: the file for a shell and for Python.
+    /// `$NAME`: the file without its folder. `$AS_PB`, `$AS_TFLITE`: the file with this ending.
+    /// `$FOLDER`: the folder of a model that is a folder. `$XML`, `$XML_PY`, `$ONNX`, `$ONNX_PY`:
+    /// the converted file. `$OUT`, `$MODEL_OUT`: the output option of cellc. `$EXPORT`: PyTorch's
+    /// export.
     pub(super) fn filled(&self, text: &str) -> String {
         let made = |ending: &str| format!("{}.{ending}", self.stem);
         let with_ending = |ending: &str| in_shell(&self.path.with_extension(ending).to_string_lossy());
@@ -108,8 +108,8 @@ impl<'a> Named<'a> {
         filled
     }
 
-    /// Advice with the names of this file in it. A file that has its right name already is not
-    /// renamed.
+    /// Advice with placeholders replaced. A command `mv` is dropped if the file has the wanted
+    /// ending.
     pub(super) fn advice(&self, is: &str, help: &str, lines: &[&str]) -> Advice {
         let has = |ending: &str| self.path.extension() == Some(OsStr::new(ending));
         let is_needed = |line: &&&str| match line.strip_prefix("mv $PATH $AS_") {
@@ -126,20 +126,20 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Lines for Python, which a shell takes as they are.
+/// A here-document that runs lines of Python.
 pub(super) fn python(lines: &[&str]) -> Vec<String> {
     let around = |lines: &[&str]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
     [around(&["python3 - <<'END'"]), around(lines), around(&["END"])].concat()
 }
 
-/// The path of a file for a shell.
+/// A path quoted for a shell.
 pub(super) fn in_shell(path: &str) -> String {
-    // what begins like an option is none with a folder in front
+    // a name like -x would be read as an option
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     diagnostic::in_shell(&path)
 }
 
-/// The end of a command that compiles a model of this name: `-o net.rs`, or the user's own output.
+/// The output option of a command: the user's output, or `-o STEM.rs`.
 pub(super) fn to_output(model: &ModelFile, stem: &str) -> String {
     match model.output {
         Some(output) if output == Path::new("-") => "-o -".to_owned(),
@@ -148,7 +148,7 @@ pub(super) fn to_output(model: &ModelFile, stem: &str) -> String {
     }
 }
 
-/// A text for Python.
+/// A text quoted for Python.
 pub(super) fn in_python(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,11 +1,10 @@
-//! Files of every format: which one a file is of, who reads it, and what is said of those that
-//! nobody reads.
+//! Recognition of files: the format of a file, its reader, and advice for unsupported formats.
 //!
-//! A file is known by its content first and by its name second. No more of it is looked at than its
+//! A file is recognised by its content first and by its name second. Recognition examines only the
 //! first bytes, the directory of a zip archive, and the outermost fields of a protobuf message.
 //!
-//! A format that is read is a folder beside this one and a row in `readers`; one that is only
-//! recognised is a row in `refused`.
+//! A supported format is a folder next to this one and a row in `readers`. An unsupported format is
+//! a row in `refused`.
 
 mod advice;
 mod archive;
@@ -33,18 +32,17 @@ pub use readers::{Format, ReadOptions};
 #[cfg(feature = "internals")]
 pub use refused::{REFUSED, Refused};
 
-/// Which format a file is of.
+/// Recognises the format of a file.
 ///
-/// # Errors
-/// If there is no such file, or if it is not read: what it is, and how to make of it a file that
-/// is.
+/// # Errors If the file is missing or its format is not supported. The message names the format and
+/// the way to convert the file.
 pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, Diagnostics> {
     let file = file.into();
     let path = file.path;
     let unreadable = |error| Diagnostics(vec![unreadable(&file, error)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
-        // a pipe can be read only once: its reader judges it
+        // a pipe can be read only once, so its reader judges it
         return Ok(&OPENVINO);
     }
     let content = Content::of(path).map_err(unreadable)?;
@@ -52,10 +50,9 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
     format.ok_or_else(|| Diagnostics(vec![advice::refusal(file, &content)]))
 }
 
-/// Reads a model of any format. The second part of what is returned holds the warnings.
+/// Reads a model of any format. Returns the model and all warnings.
 ///
-/// # Errors
-/// Everything that is wrong with the files.
+/// # Errors All errors in the files.
 pub fn read<'a>(file: impl Into<ModelFile<'a>>, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
     let file = file.into();
     let format = recognise(file)?;
@@ -68,12 +65,12 @@ pub fn read<'a>(file: impl Into<ModelFile<'a>>, options: &ReadOptions) -> Result
     let (mut model, mut problems) = (format.read)(file, options)?;
     problems.extend(super::dimensions::check(&model, &options.dims, options.wording));
     problems.extend(super::constants::fix(&mut model, &options.constants, options.wording));
-    // after the names of options were looked up
+    // last, because options are looked up by full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
     super::complete((model, problems))
 }
 
-/// A file that cannot be opened.
+/// The message for a file that cannot be opened.
 fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostic {
     let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(are_read());

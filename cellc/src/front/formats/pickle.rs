@@ -1,46 +1,46 @@
-//! The tensors that a file of `torch.save` holds, by name and shape: from its pickle, of which
-//! nothing is executed.
+//! Names and shapes of the tensors in a file of `torch.save`. They are read from its pickle without
+//! executing it.
 
 use std::collections::HashMap;
 
-/// The most entries of the stack, so that a damaged pickle takes no memory.
+/// Maximum number of stack and memo entries, a limit of memory for damaged pickles.
 const MOST_VALUES: usize = 1 << 20;
 
-/// The tensors of a checkpoint: the place of their dictionary in it, and their names and shapes.
+/// The tensors of a checkpoint, and the path to their dictionary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Checkpoint {
-    /// The keys that lead to the dictionary of tensors; none where the checkpoint is that
-    /// dictionary.
+    /// Keys of the nested dictionaries around the tensors. Empty if the checkpoint is the
+    /// dictionary of tensors.
     pub(super) keys: Vec<String>,
-    /// Names and shapes, in the order of the file.
+    /// Names and shapes in the order of the file.
     pub(super) tensors: Vec<(String, Vec<u64>)>,
     /// True if the file holds an object of a class, such as a whole module.
     pub(super) is_object: bool,
     /// True if the file holds one tensor, a list, a tuple, a number or a text.
     pub(super) is_without_tensors: bool,
-    /// Classes and functions that `torch.load` refuses with `weights_only=True`, each once.
+    /// Classes and functions refused by `torch.load` with `weights_only=True`, without duplicates.
     pub(super) refused: Vec<String>,
 }
 
-/// What a pickle makes, as far as the names and shapes of tensors need it.
+/// A value of the pickle machine, reduced to names and shapes of tensors.
 #[derive(Clone, Debug, PartialEq)]
 enum Made {
     Mark,
     Text(String),
     Number(u64),
-    /// The name of a class or of a function.
+    /// The name of a class or a function.
     Global(String),
     Tuple(Vec<Made>),
     Dictionary(Vec<(Made, Made)>),
     Tensor(Vec<u64>),
-    /// A list, whatever is in it.
+    /// A list; its elements are dropped.
     List,
-    /// An object of a class that is no tensor and no dictionary.
+    /// An instance of a class other than tensors and dictionaries.
     Object,
     Other,
 }
 
-/// The checkpoint of a pickle; `None` if it is none that `torch.save` writes.
+/// The checkpoint in a pickle. `None` for pickles of other programs and damaged pickles.
 pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
     let mut machine = Machine { bytes: pickle, at: 0, stack: Vec::new(), memo: HashMap::new(), globals: Vec::new() };
     let made = machine.run()?;
@@ -57,8 +57,7 @@ pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
     Some(Checkpoint { keys, tensors, is_object: false, is_without_tensors, refused })
 }
 
-/// True if `torch.load` makes objects of this class, or calls this function, with
-/// `weights_only=True`.
+/// True if `torch.load` accepts this class or function with `weights_only=True`.
 fn is_of_weights(global: &str) -> bool {
     const OTHERS: [&str; 8] = [
         "collections.OrderedDict",
@@ -76,7 +75,7 @@ fn is_of_weights(global: &str) -> bool {
     is_type_of_torch || OTHERS.contains(&global) || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
 }
 
-/// The first dictionary of tensors alone, at the top or inside of others; `keys` lead to it.
+/// The first dictionary with tensors only, depth first. Its keys are added to `keys`.
 fn first_tensors(made: &Made, keys: &mut Vec<String>) -> Option<Vec<(String, Vec<u64>)>> {
     let Made::Dictionary(entries) = made else { return None };
     let tensors: Option<Vec<_>> = entries
@@ -100,13 +99,13 @@ fn first_tensors(made: &Made, keys: &mut Vec<String>) -> Option<Vec<(String, Vec
     })
 }
 
-/// The machine of the pickle format, protocols 2 to 4: values are made on a stack.
+/// The stack machine of the pickle format, protocols 2 to 4.
 struct Machine<'b> {
     bytes: &'b [u8],
     at: usize,
     stack: Vec<Made>,
     memo: HashMap<u64, Made>,
-    /// The classes and functions that the pickle names, each once.
+    /// Classes and functions named by the pickle, without duplicates.
     globals: Vec<String>,
 }
 
@@ -173,8 +172,8 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// The operations that change the value below: entries of dictionaries and lists, the state of
-    /// an object.
+    /// Executes an operation that modifies the value on top of the stack: entries of dictionaries
+    /// and lists, the state of an object.
     fn grow_last(&mut self, operation: u8) -> Option<()> {
         match operation {
             b's' => {
@@ -209,7 +208,7 @@ impl Machine<'_> {
             b'r' => self.number(4)?,
             _ => self.memo.len() as u64,
         };
-        // what may still grow is referred to for itself, not for its content
+        // a dictionary may still grow, so a copy of it would be incomplete
         let made = match self.stack.last()? {
             Made::Dictionary(_) => Made::Other,
             made => made.clone(),
@@ -254,7 +253,7 @@ impl Machine<'_> {
         Some(Made::Text(String::from_utf8_lossy(self.take(len)?).into_owned()))
     }
 
-    /// A text to the end of its line.
+    /// The text up to the end of the line.
     fn line(&mut self) -> Option<String> {
         let len = self.bytes.get(self.at..)?.iter().position(|&byte| byte == b'\n')?;
         let text = String::from_utf8_lossy(self.take(len)?).into_owned();
@@ -271,7 +270,7 @@ impl Machine<'_> {
     }
 }
 
-/// What a call makes of its arguments.
+/// The result of calling a class or function.
 fn called(callable: &Made, arguments: Made) -> Made {
     let (Made::Global(name), Made::Tuple(arguments)) = (callable, arguments) else { return Made::Other };
     let size = |made: &Made| if let Made::Number(size) = made { Some(*size) } else { None };
@@ -327,7 +326,7 @@ mod tests {
         assert!(!checkpoint(&tensors).expect("tensors").is_without_tensors);
     }
 
-    /// What PyTorch loads of weights alone needs no other objects.
+    /// Classes that PyTorch loads with `weights_only=True` are not reported.
     #[test]
     fn classes_that_pytorch_refuses_among_weights_are_named() {
         let refused = |pickle: &[u8]| checkpoint(pickle).expect("a dictionary").refused;

@@ -1,29 +1,30 @@
-//! The outermost fields of a protobuf message, without what is in them.
+//! The outermost fields of a protobuf message, without their contents.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// As many fields are looked at.
+/// Maximum number of fields examined.
 const MOST: usize = 64;
 
 /// The first fields of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Fields {
-    /// Numbers of those that are bytes: texts, messages.
+    /// Numbers of the fields of bytes: texts, messages.
     pub(super) bytes: Vec<u64>,
-    /// Those that are numbers of variable length: field, value.
+    /// Fields of varints: field number, value.
     pub(super) numbers: Vec<(u64, u64)>,
-    /// Numbers of those of fixed length and of groups: no message that is looked for defines one.
+    /// Numbers of the fields of fixed length and of groups. None of the recognised formats defines
+    /// one.
     pub(super) others: Vec<u64>,
-    /// Whether the last one says that it is longer than the file.
+    /// True if the last field ends beyond the end of the file.
     pub(super) cut: bool,
 }
 
-/// The first fields of a file that may be a message; `None` if it cannot be one.
+/// The first fields of a file. `None` if the file is no protobuf message.
 pub(super) fn fields(file: &mut (impl Read + Seek)) -> io::Result<Option<Fields>> {
     let len = file.seek(SeekFrom::End(0))?;
     let mut fields = Fields::default();
     let mut at = 0;
-    // the numbers of the groups that have begun: a group's own fields are none of the message
+    // field numbers of the open groups: fields inside a group are not fields of the message
     let mut groups = Vec::new();
     for _ in 0..MOST {
         if at >= len {
@@ -64,7 +65,7 @@ pub(super) fn fields(file: &mut (impl Read + Seek)) -> io::Result<Option<Fields>
     Ok(Some(fields))
 }
 
-/// A number of variable length, and in how many bytes.
+/// A varint and its length in bytes.
 fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (i, &byte) in bytes.iter().take(10).enumerate() {

@@ -1,4 +1,4 @@
-//! The formats that are read, a row for each.
+//! Supported formats, a row for each.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -20,49 +20,49 @@ use crate::front::openvino;
 use crate::front::weights_file;
 use crate::model::Model;
 
-/// What is said of a model's file beside its path.
+/// Options for reading a model's file.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions<'a> {
-    /// The file of a model's weights, where they are in a file of their own and it is not the one
-    /// beside the model.
+    /// The file with the weights. `None`: the weights are in the model's file, or in the file next
+    /// to it.
     pub weights: Option<&'a Path>,
-    /// What is computed with weights whose file does not say it.
+    /// Declaration of the layers, for files with weights only.
     pub keys: Keys,
-    /// Sizes of dimensions that the file leaves open and names.
+    /// The user's sizes for named open dimensions. `None`: the dimension stays open.
     pub dims: Vec<(String, Option<usize>)>,
-    /// Inputs that are constants, and their numbers as text.
+    /// Names of inputs to be fixed, with their numbers as text.
     pub constants: Vec<(String, String)>,
-    /// How messages name options.
+    /// Names of options in messages.
     pub wording: Wording,
 }
 
 impl<'a> ReadOptions<'a> {
-    /// What is said where the file says what is computed.
+    /// Options for a model that needs no declaration of layers.
     pub fn with_weights(weights: Option<&'a Path>, wording: Wording) -> Self {
         Self { weights, wording, ..Self::default() }
     }
 }
 
-/// What a reader makes of a file.
+/// The result of a reader.
 type Found = Result<(Model, Diagnostics), Diagnostics>;
 
-/// A format that is read.
+/// A supported format.
 #[derive(Debug)]
 pub struct Format {
-    /// What messages call it and its files.
+    /// Name of the format and its files in messages.
     pub(super) name: &'static str,
-    /// The endings of its files' names, and what a file of that name should be.
+    /// Endings of file names, each with the kind of file it promises.
     pub(crate) endings: &'static [(&'static str, &'static str)],
-    /// Whether a file of this content and path is of this format.
+    /// True if a file with this content and path is of this format.
     pub(super) is: fn(&Content, &Path) -> bool,
-    /// Whether such a file is a model, and no other file of the same syntax.
+    /// True if a file of this format is a model, and not another file of the same syntax.
     pub(super) is_model: fn(&Content, &Path) -> io::Result<bool>,
-    /// Whether the weights are in a file of their own.
+    /// True if the weights are in a separate file.
     pub weights_apart: bool,
-    /// Whether it holds weights, and what is computed with them is said beside it.
+    /// True if the file holds only weights, so that the user declares the layers.
     pub weights_alone: bool,
-    /// Reads a file. Where what is returned has errors in it, the model is the part that was
-    /// understood.
+    /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
+    /// of the file only.
     pub(super) read: fn(ModelFile, &ReadOptions) -> Found,
 }
 
@@ -70,7 +70,7 @@ pub struct Format {
 pub(super) const OPENVINO: Format = Format {
     name: "OpenVINO (.xml)",
     endings: &[("xml", "OpenVINO model")],
-    // its reader says what is wrong with a text
+    // the reader reports errors in a text
     is: |content, path| match content {
         Content::Xml => true,
         Content::Text => path.extension() == Some(OsStr::new("xml")),
@@ -78,7 +78,7 @@ pub(super) const OPENVINO: Format = Format {
     },
     is_model: |content, path| {
         let mut head = if *content == Content::Xml { head(&mut File::open(path)?)? } else { Vec::new() };
-        // UTF-16 has a zero with each letter
+        // drops the zero bytes of UTF-16
         head.retain(|&byte| byte != 0);
         Ok(head.windows(4).any(|word| word == b"<net"))
     },
@@ -104,7 +104,7 @@ const ONNX: Format = Format {
     read: |_, _| Err(absent("onnx")),
 };
 
-/// A `.safetensors` file: PyTorch's weights, which a declaration of the layers goes with.
+/// A `.safetensors` file: PyTorch's weights, to be combined with a declaration of the layers.
 const SAFETENSORS: Format = Format {
     name: "PyTorch's weights (.safetensors)",
     endings: &[("safetensors", "safetensors file")],
@@ -118,7 +118,7 @@ const SAFETENSORS: Format = Format {
     read: |_, _| Err(absent("safetensors")),
 };
 
-/// PyTorch's weights as JSON: tensors by name, as a `state_dict` has them.
+/// PyTorch's weights as JSON: the tensors of a `state_dict` by name.
 const STATE_DICT: Format = Format {
     name: "PyTorch's weights as JSON (.json)",
     endings: &[],
@@ -140,7 +140,7 @@ const STATE_DICT: Format = Format {
     },
 };
 
-/// Whether these are names that PyTorch gives the weights of recurrent layers.
+/// True if a key is a name of PyTorch's for weights of a recurrent layer.
 fn is_state_dict(keys: &[String]) -> bool {
     let own = |key: &String| {
         key.rsplit('.').next().is_some_and(|own| own.starts_with("weight_ih") || own.starts_with("weight_hh"))
@@ -148,7 +148,7 @@ fn is_state_dict(keys: &[String]) -> bool {
     keys.iter().any(own)
 }
 
-/// True if an object with these keys may be the model of an amplifier.
+/// True if an object with these keys may be a model of an amplifier.
 fn is_amplifier(keys: &[String]) -> bool {
     !is_foreign(keys) && !is_state_dict(keys)
 }
@@ -175,7 +175,7 @@ const AMPLIFIER: Format = Format {
     },
 };
 
-/// Every format that is read.
+/// All supported formats.
 pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER, SAFETENSORS];
 
 #[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors")))]
@@ -191,7 +191,7 @@ fn not_read(found: &str, help: &str) -> Diagnostics {
     Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)])
 }
 
-/// What is read, for messages.
+/// The supported formats, for messages.
 pub(crate) fn are_read() -> String {
     let names =
         |alone: bool| FORMATS.iter().filter(move |format| format.weights_alone == alone).map(|format| format.name);
@@ -199,12 +199,12 @@ pub(crate) fn are_read() -> String {
     format!("a model of {}; {}", list(false, ", of "), list(true, "; "))
 }
 
-/// The endings of all formats, and what files of these names should be.
+/// The endings of all supported formats, each with the kind of file it promises.
 pub(super) fn endings() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMATS.iter().flat_map(|format| format.endings).copied()
 }
 
-/// Whether a file of this name would be read.
+/// True if the ending of a file name belongs to a supported format.
 pub(super) fn is_readable(name: &str) -> bool {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     ending.is_some_and(|ending| endings().any(|(known, _)| known == ending))

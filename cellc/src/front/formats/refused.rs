@@ -1,47 +1,47 @@
-//! The formats that are not read, a row for each.
+//! Formats that are recognised but not supported, a row for each.
 
 use std::path::Path;
 
 use super::content::Content;
 use super::{hdf5, tflite};
 
-/// A format that is not read.
+/// A format that is recognised but not supported.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "internals"), allow(dead_code, reason = "the test of the book reads all of it"))]
 pub struct Refused {
-    /// The format's name in the book, empty for what is no format of a model.
+    /// The format's name in the book. Empty if the row is not for a format of models.
     pub name: &'static str,
-    /// The endings of its files' names, and what a file of that name should be.
+    /// Endings of file names, each with the kind of file it promises.
     pub endings: &'static [(&'static str, &'static str)],
-    /// How a file of it is recognised, as the book says it.
+    /// The means of recognition, in the words of the book.
     pub recognised_by: &'static str,
-    /// The conversion to a format that cellc reads, in the words of the book.
+    /// The conversion to a supported format, in the words of the book.
     pub way: &'static str,
-    /// How a file of it is recognised.
+    /// The test for files of the format.
     pub(super) holds: Holds,
-    /// What the file is, with an article.
+    /// The kind of file, with an article.
     pub(super) is: &'static str,
     pub(super) says: Says,
 }
 
-/// How a file of a format is recognised.
+/// The test for files of a format.
 #[derive(Debug)]
 pub(super) enum Holds {
     Content(fn(&Content, &Path) -> bool),
-    /// An object of JSON with this key.
+    /// A JSON object with this key.
     Key(&'static str),
 }
 
-/// What is said of a file.
+/// Advice for a file.
 #[derive(Debug)]
 pub(super) enum Says {
-    /// Help, and lines for a shell with the words of `Named::filled` in them.
+    /// Help, and commands with the placeholders of `Named::filled`.
     Help(&'static str, &'static [&'static str]),
-    /// What depends on more than the names of the file.
+    /// Advice computed from the content of the file.
     Computed(Computed),
 }
 
-/// Advice that depends on what a file holds.
+/// Kinds of advice computed from the content of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Computed {
     TorchSave,
@@ -64,19 +64,19 @@ impl Refused {
     }
 }
 
-/// Whether an object with these keys is known to be something that is not read.
+/// True if a JSON object with one of these keys is known to be of an unsupported format.
 pub(super) fn is_foreign(keys: &[String]) -> bool {
     REFUSED.iter().any(|row| matches!(row.holds, Holds::Key(key) if keys.iter().any(|other| other == key)))
 }
 
-/// `holds` for files of one content.
+/// `Holds` for files of one content.
 macro_rules! holds {
     ($content:pat) => {
         Holds::Content(|content, _| matches!(content, $content))
     };
 }
 
-/// A file of JSON, recognised by a key.
+/// A row for JSON files recognised by a key.
 const fn json(key: &'static str, name: &'static str, is: &'static str, says: Says) -> Refused {
     let way = match says {
         Says::Computed(_) => "`.safetensors`",
@@ -85,7 +85,7 @@ const fn json(key: &'static str, name: &'static str, is: &'static str, says: Say
     Refused { name, endings: &[], recognised_by: "JSON key", way, holds: Holds::Key(key), is, says }
 }
 
-/// What is no model of any format.
+/// A row for files that are no models.
 const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
     Refused { name: "", endings: &[], recognised_by: "", way: "", holds, is, says }
 }
@@ -99,10 +99,9 @@ const KERAS_STEPS: &str = "convert it to a model of OpenVINO, with the number of
 const AGAIN: &str = "save or download it again";
 const ORIGINAL: &str = "export of the original";
 
-/// The lines that make of a Keras model one of OpenVINO. The shapes of the inputs have the model's
-/// batch (a stateful model fixes it) or 1, and 100 in place of open sizes: Keras traces some
-/// recurrent layers with one step where the number of steps is open. A model with several inputs
-/// takes one dictionary of them.
+/// Commands that convert a Keras model to OpenVINO. The input shapes have the model's batch size,
+/// which a stateful model fixes, or else 1. Open sizes become 100: Keras traces some recurrent
+/// layers with one step if the number of steps is open. Several inputs go into one dictionary.
 const BY_KERAS: &[&str] = &[
     "pip install keras openvino scipy",
     "python3 - <<'END'",
@@ -117,19 +116,18 @@ const BY_KERAS: &[&str] = &[
     "cellc $XML $OUT",
 ];
 
-/// The shapes of a Keras model's inputs without open sizes.
+/// Shapes of a Keras model's inputs, with open sizes replaced.
 const KERAS_SHAPES: &str = "shapes = [(x.shape[0] or 1, *(n or 100 for n in x.shape[1:])) for x in model.inputs]";
 
-/// A Keras model's inputs by name.
+/// Inputs of a Keras model by name.
 const KERAS_INPUTS: &str =
     "inputs = {x.name: keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, shapes)}";
 
-/// The export of a Keras model with these inputs.
+/// The export of a Keras model with the shapes above.
 const KERAS_EXPORT: &str =
     "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if len(inputs) > 1 else [*inputs.values()])";
 
-/// Every format that is recognised and not read. The first row that matches a file is the right
-/// one.
+/// All recognised but unsupported formats. The first matching row applies.
 pub static REFUSED: &[Refused] = &[
     Refused {
         name: "PyTorch",
@@ -244,7 +242,7 @@ pub static REFUSED: &[Refused] = &[
             &["pip install openvino", "mv $PATH $AS_PB", "ovc $AS_PB --compress_to_fp16=False", "cellc $XML $OUT"],
         ),
     },
-    // models with variables come first
+    // models with resource variables come first
     Refused {
         name: "`.tflite` with variables",
         endings: &[],

@@ -1,5 +1,5 @@
-//! What is said of a file of `torch.save`: which recurrent layers its tensors are of, and the lines
-//! that make a `.safetensors` file of them.
+//! Advice for a file of `torch.save`: its recurrent layers, and commands that convert its tensors
+//! to a `.safetensors` file.
 
 use std::fs::File;
 
@@ -10,10 +10,10 @@ use crate::diagnostic::{WITHOUT_PROJECTIONS, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
 use crate::front::weight_norm::{projection, remedy_of_weight_norm, undeclared};
 
-/// Steps of a call in the line that declares layers of both directions.
+/// Number of steps in the example command for bidirectional layers.
 const EXAMPLE_STEPS: usize = 100;
 
-/// Keys under which programs keep the dictionary of tensors in a checkpoint.
+/// Usual keys of the dictionary of tensors in a checkpoint.
 const KEYS: [&str; 6] = ["state_dict", "model_state_dict", "model_state", "model", "net", "weights"];
 
 /// The recurrent layers of one module, and the dense layer behind them.
@@ -23,13 +23,13 @@ struct Recurrent {
     cell: &'static str,
     prefix: String,
     head: Option<String>,
-    /// True if the layers run in both directions.
+    /// True if the layers are bidirectional.
     both: bool,
-    /// The first module whose tensors belong to neither the layers nor the head.
+    /// The first module with tensors outside of the layers and the head.
     other: Option<String>,
 }
 
-/// Lines for the file, with the names in it where they can be read.
+/// Advice for the file. It contains the names of modules and keys if the checkpoint can be read.
 pub(super) fn of(named: &Named, is: &'static str) -> Advice {
     let pickle = File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
@@ -135,7 +135,8 @@ fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice 
     advice(is, &help, [vec![install], lines, vec![compile]].concat())
 }
 
-/// What PyTorch needs to load the objects of a checkpoint that are no weights.
+/// A warning about objects that PyTorch loads only by executing code of the file. Empty if the
+/// checkpoint holds weights only.
 fn trust(found: &Checkpoint) -> String {
     match &found.refused[..] {
         [] => String::new(),
@@ -163,7 +164,7 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     };
     let both = shape(&format!("{first}weight_ih_l0_reverse")).is_some();
     let wide = if both { 2 * hidden } else { hidden };
-    // a dense layer that takes what the last layer gives, if it is the only other module
+    // the head: a dense layer of the recurrent layers' output width, if no other module exists
     let is_other = |name: &&(String, Vec<u64>)| !name.0.starts_with(first) || first.is_empty() && name.0.contains('.');
     let others = found.tensors.iter().filter(is_other);
     let heads: Vec<&str> = others
@@ -181,7 +182,7 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head, both, other })
 }
 
-/// The remedy where the weights of a recurrent layer are normalised by `weight_norm` when it runs.
+/// The remedy for weights normalised by `weight_norm`. `None` for plain weights.
 fn weight_norm(found: &Checkpoint) -> Option<String> {
     remedy_of_weight_norm(found.tensors.iter().map(|(name, _)| &name[..]))
 }

@@ -1,28 +1,28 @@
-//! The operators of a TensorFlow Lite model, as far as advice depends on them.
+//! The operators of a TensorFlow Lite model, for advice about resource variables.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest model whose operators are looked at, in bytes.
+/// Number of bytes of a model examined.
 const LARGEST: u64 = 64 << 20;
 
-/// Codes of the operators that name and read resource variables: VAR_HANDLE, READ_VARIABLE.
+/// Codes of the operators that name or read resource variables: VAR_HANDLE, READ_VARIABLE.
 const READING: [i64; 2] = [142, 143];
 
-/// The code of the operator that writes a resource variable: ASSIGN_VARIABLE.
+/// Code of the operator that writes a resource variable: ASSIGN_VARIABLE.
 const WRITING: i64 = 144;
 
-/// The resource variables of a model.
+/// The use of resource variables by a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Variables {
-    /// No operator writes them: they are weights.
+    /// No operator writes the variables: they are weights.
     Constant,
-    /// An operator writes them.
+    /// An operator writes the variables.
     Written,
 }
 
-/// The resource variables of a model; `None` if it has none.
+/// The use of resource variables by a model. `None` if the model has none.
 pub(super) fn variables(path: &Path) -> io::Result<Option<Variables>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
@@ -34,14 +34,14 @@ pub(super) fn variables(path: &Path) -> io::Result<Option<Variables>> {
     })
 }
 
-/// The codes of the operators of a model, a flatbuffer: the root table has them in its field 1.
+/// The operator codes of a model. In the flatbuffer, they are field 1 of the root table.
 fn codes(bytes: &[u8]) -> Option<Vec<i64>> {
     let root = number(bytes, 0, 4)?;
     let vector = follow(bytes, field(bytes, root, 1)?)?;
     let count = number(bytes, vector, 4)?;
     let code = |at: usize| {
         let table = follow(bytes, vector + 4 + 4 * at)?;
-        // codes from 128 on are in a field that came later; the old one then has 127
+        // codes from 128 on are in the newer field, with 127 in the old one
         let old = field(bytes, table, 0).and_then(|at| number(bytes, at, 1)).unwrap_or(0);
         let new = field(bytes, table, 3).and_then(|at| number(bytes, at, 4)).unwrap_or(0);
         Some(old.max(new) as i64)
@@ -49,7 +49,7 @@ fn codes(bytes: &[u8]) -> Option<Vec<i64>> {
     (0..count.min(1024)).map(code).collect()
 }
 
-/// Where a field of a table is, if the table has it.
+/// The offset of a field. `None` if the table omits the field.
 fn field(bytes: &[u8], table: usize, number_of: usize) -> Option<usize> {
     let back = number(bytes, table, 4)? as i32;
     let fields = usize::try_from(i64::try_from(table).ok()? - i64::from(back)).ok()?;
@@ -59,7 +59,7 @@ fn field(bytes: &[u8], table: usize, number_of: usize) -> Option<usize> {
     (offset != 0).then_some(table + offset)
 }
 
-/// Where the offset at a place leads.
+/// The target of the offset stored at `at`.
 fn follow(bytes: &[u8], at: usize) -> Option<usize> {
     at.checked_add(number(bytes, at, 4)?)
 }
@@ -69,7 +69,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
 }
 
-/// A model with operators of these codes and nothing else.
+/// A model with operators of these codes only.
 #[cfg(test)]
 pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
     let word = |n: usize| (n as u32).to_le_bytes();
@@ -81,7 +81,7 @@ pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
         bytes.extend(word(place - bytes.len()));
     }
     for code in codes {
-        // the list of fields, and the table behind it: fields 0 and 3
+        // the list of fields, then the table with fields 0 and 3
         bytes.extend([12, 0, 12, 0, 8, 0, 0, 0, 0, 0, 4, 0]);
         bytes.extend([&word(12)[..], &word(usize::from(*code)), &word(usize::from((*code).min(127)))].concat());
     }
