@@ -1,5 +1,4 @@
-//! The attributes of a layer's `data` element: which are there, and texts as words, numbers and
-//! truth values.
+//! The attributes of a layer's `data` element, parsed as words, numbers and truth values.
 
 use std::collections::HashSet;
 
@@ -9,7 +8,7 @@ use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::ElementType;
 
-/// The types of tensors that are not constants.
+/// Element types of tensors other than constants.
 pub(super) const COMPUTED: [ElementType; 9] = [
     ElementType::F32,
     ElementType::F16,
@@ -22,33 +21,33 @@ pub(super) const COMPUTED: [ElementType; 9] = [
     ElementType::Bool,
 ];
 
-/// An attribute that was given.
+/// The text of an attribute, and its place in the file.
 pub(super) struct GivenAttribute<'a> {
     pub(super) text: &'a str,
     pub(super) origin: Origin,
 }
 
-/// The attributes of a layer's `data` element, and which of them have been looked at.
+/// The attributes of a layer's `data` element, with the set of attributes taken so far.
 pub(super) struct Data {
-    /// The layer's position among all.
+    /// Index of the layer.
     pub(super) index: usize,
-    /// The number of the operation set by whose definition the layer is read.
+    /// Number of the operation set with the layer's definition.
     pub(super) set: u64,
     element: ElementId,
     has_element: bool,
     taken: HashSet<AttributeId>,
-    /// The names that were looked for.
+    /// All names requested so far, present or not.
     known: Vec<String>,
 }
 
 impl Data {
-    /// Where an attribute that has been looked at stands.
+    /// The place of an attribute in the file. `None` if the attribute was not taken.
     pub(super) fn origin_of(&self, document: &Document, name: &str) -> Option<Origin> {
         let attribute = document.attribute(self.element, name).filter(|a| self.taken.contains(a))?;
         Some(document.attribute_origin(attribute))
     }
 
-    /// The text of an attribute that is yet to be taken.
+    /// The text of an attribute, without taking the attribute.
     pub(super) fn peek<'a>(&self, document: &'a Document, name: &str) -> Option<&'a str> {
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;
         Some(document.value(attribute).trim())
@@ -72,8 +71,7 @@ impl<'a> GraphReader<'a, '_> {
         Data { index, set, element, has_element, taken: HashSet::new(), known: Vec::new() }
     }
 
-    /// Reports the attributes that nothing has looked at: an error on cells, where each may change
-    /// what is computed.
+    /// Reports the attributes not taken: an error on recurrent cells, else a warning.
     pub(super) fn left_over(&mut self, data: &Data) {
         if !data.has_element {
             return;
@@ -99,7 +97,7 @@ impl<'a> GraphReader<'a, '_> {
         }
     }
 
-    /// An attribute that must be there.
+    /// A required attribute. `None` after an error.
     pub(super) fn required(&mut self, data: &mut Data, name: &str, valid: &str) -> Option<GivenAttribute<'a>> {
         let given = data.take(self.document, name);
         if given.is_none() {
@@ -116,7 +114,7 @@ impl<'a> GraphReader<'a, '_> {
         given
     }
 
-    /// One of `elements`.
+    /// A required element type out of `elements`. `None` after an error.
     pub(super) fn element_type(
         &mut self,
         data: &mut Data,
@@ -133,14 +131,14 @@ impl<'a> GraphReader<'a, '_> {
         element
     }
 
-    /// An attribute that has been taken.
+    /// An attribute taken earlier.
     pub(super) fn given(&self, data: &Data, name: &str) -> Option<GivenAttribute<'a>> {
         let origin = data.origin_of(self.document, name)?;
         let text = self.document.attribute(data.element, name).map(|attribute| self.document.value(attribute))?;
         Some(GivenAttribute { text, origin })
     }
 
-    /// One of several words, in any letter case.
+    /// The meaning of a word, compared without case. `None` after an error.
     pub(super) fn word<T: Copy>(
         &mut self,
         data: &mut Data,
@@ -158,7 +156,7 @@ impl<'a> GraphReader<'a, '_> {
         meant
     }
 
-    /// A truth value; without a default it must be there.
+    /// A truth value. Without a default, the attribute is required. `None` after an error.
     pub(super) fn boolean(&mut self, data: &mut Data, name: &'static str, default: Option<bool>) -> Option<bool> {
         const VALID: &str = "true, false, 1, 0";
         let given = match default {
@@ -168,7 +166,7 @@ impl<'a> GraphReader<'a, '_> {
             },
             None => self.required(data, name, VALID)?,
         };
-        // spaces are not trimmed: OpenVINO would ignore such a text
+        // spaces are not trimmed: OpenVINO ignores a text with spaces
         match given.text.to_ascii_lowercase().as_str() {
             "true" | "1" => Some(true),
             "false" | "0" => Some(false),
@@ -180,7 +178,7 @@ impl<'a> GraphReader<'a, '_> {
         }
     }
 
-    /// A whole number; without a default it must be there.
+    /// An integer. Without a default, the attribute is required. `None` after an error.
     pub(super) fn whole(
         &mut self,
         data: &mut Data,
@@ -206,7 +204,7 @@ impl<'a> GraphReader<'a, '_> {
         value
     }
 
-    /// A number that must be there.
+    /// A required number. `None` after an error.
     pub(super) fn number(&mut self, data: &mut Data, name: &'static str) -> Option<f64> {
         const VALID: &str = "a number, with a point where it has a fraction";
         let given = self.required(data, name, VALID)?;
@@ -218,7 +216,7 @@ impl<'a> GraphReader<'a, '_> {
         value
     }
 
-    /// Zeros and ones separated by commas; none at all where the text is empty.
+    /// A list of zeros and ones separated by commas. An empty text is an empty list.
     pub(super) fn mask(&mut self, data: &mut Data, name: &'static str, required: bool) -> Option<Vec<bool>> {
         const VALID: &str = "0 and 1 separated by commas, one for each dimension, or nothing";
         let given = match required {
@@ -244,7 +242,7 @@ impl<'a> GraphReader<'a, '_> {
         mask
     }
 
-    /// Integers separated by commas; none at all where the text is empty.
+    /// A list of integers separated by commas. An empty text is an empty list.
     pub(super) fn integers(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<i64>> {
         const VALID: &str = "integers separated by commas, one for each dimension behind the channels";
         let given = match required {
@@ -265,7 +263,7 @@ impl<'a> GraphReader<'a, '_> {
         numbers
     }
 
-    /// The same, of 0 or more.
+    /// As [`Self::integers`], for integers of 0 or more.
     pub(super) fn sizes(&mut self, data: &mut Data, name: &str, required: bool) -> Option<Vec<usize>> {
         let numbers = self.integers(data, name, required)?;
         let sizes: Option<Vec<usize>> = numbers.iter().map(|&n| usize::try_from(n).ok()).collect();

@@ -1,5 +1,4 @@
-//! TensorIterator, Loop and If: bodies, which are graphs of their own, and the ports that connect
-//! them with what is around them.
+//! TensorIterator, Loop and If: their bodies, and the port maps that connect a body to its layer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,46 +9,46 @@ use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};
 use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
 
-/// How deep bodies may stand inside each other.
+/// Maximum nesting depth of bodies.
 const MOST_LEVELS: usize = 8;
 
-/// A body that has been read.
+/// The graph of a body.
 struct Body {
     model: Model,
-    /// Where the Parameter of that id stands among the body's.
+    /// Index among the body's Parameters, by layer id.
     parameters: HashMap<u64, usize>,
-    /// Where the Result of that id stands among the body's.
+    /// Index among the body's Results, by layer id.
     results: HashMap<u64, usize>,
 }
 
-/// Where a body meets what is around it, as far as it is read.
+/// The port map: connections between the layer's ports and the body's Parameters and Results.
 #[derive(Default)]
 struct Map {
-    /// By the body's Parameter.
+    /// By index of the body's Parameter.
     inputs: HashMap<usize, LoopInput>,
-    /// By the layer's output.
+    /// By index of the layer's output.
     outputs: HashMap<usize, LoopOutput>,
     current_iteration: Option<usize>,
     condition: Option<usize>,
-    /// The layer's inputs that are named.
+    /// Indices of the layer's inputs named by the port map.
     used: HashSet<usize>,
 }
 
-/// A layer with its body.
+/// A layer, its body and its ports.
 struct Repeated {
-    /// Which of the layers.
+    /// Index of the layer.
     index: usize,
-    /// Whether it is a Loop.
+    /// True for a Loop.
     counted: bool,
     body: Body,
-    /// Its ports by id.
+    /// Index among the layer's inputs, by port id.
     inputs: HashMap<u64, usize>,
     outputs: HashMap<u64, usize>,
 }
 
 impl GraphReader<'_, '_> {
-    /// The body of a TensorIterator, or of a Loop where `counted`, and the element types of the
-    /// layer's outputs. `None` after an error. `read` takes in the graph inside an element.
+    /// The loop of a TensorIterator or, if `counted`, of a Loop, and the element types of its
+    /// outputs. `read` reads the graph inside an element. `None` after an error.
     pub(super) fn repeated(
         &mut self,
         index: usize,
@@ -86,8 +85,7 @@ impl GraphReader<'_, '_> {
         Some((Loop { body: body.model, counted, inputs, outputs, current_iteration, condition }, elements))
     }
 
-    /// A body of a layer and the ports around it, and the port map that connects them, by the names
-    /// of their elements.
+    /// A layer's port map and body. `names`: the element names of the two. `None` after an error.
     fn inside(
         &mut self,
         index: usize,
@@ -116,7 +114,7 @@ impl GraphReader<'_, '_> {
         Some((port_map, Repeated { index, counted, body, inputs, outputs }))
     }
 
-    /// The branches of an If, and the element types of the layer's outputs. `None` after an error.
+    /// The branches of an If, and the element types of its outputs. `None` after an error.
     pub(super) fn either(
         &mut self,
         index: usize,
@@ -146,7 +144,7 @@ impl GraphReader<'_, '_> {
             let found = format!("an axis in {}", names[0]);
             self.error(index, self.document.origin(port_map), found, "ports that are whole", SAVE_AGAIN);
         }
-        // the first input is the condition, and the others need not be read by both
+        // the first input is the condition, and a branch may ignore any other input
         map.used.extend(of.inputs.values());
         self.nothing_is_left(&of, &map);
         if self.errors > before {
@@ -165,7 +163,8 @@ impl GraphReader<'_, '_> {
         Some((Branch { body, inputs }, elements))
     }
 
-    /// Reads a body. Its ids are its own; the file of weights is the model's.
+    /// Reads a body. Layer ids are local to the body; the file of weights is shared with the model.
+    /// `None` after an error.
     fn body(
         &mut self,
         index: usize,
@@ -265,7 +264,8 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// What the attributes of an entry of the port map say; `purpose` is the one that may be given.
+    /// The attributes of an entry of the port map. `purpose`: the valid purpose, if any. `None`
+    /// after an error.
     fn entry(&mut self, index: usize, element: ElementId, purpose: Option<&str>) -> Option<Entry> {
         const KNOWN: &str =
             "external_port_id, internal_layer_id, axis, start, end, stride, part_size, purpose (in a Loop)";
@@ -296,7 +296,7 @@ impl GraphReader<'_, '_> {
                     }
                     continue;
                 }
-                // a Parameter and a Result have one port each
+                // Parameters and Results have a single port
                 "internal_port_id" => {
                     self.warning(index, origin, "internal_port_id has no effect: Parameters and Results have one port");
                     continue;
@@ -328,7 +328,7 @@ impl GraphReader<'_, '_> {
                 }
                 Some(Slicing { axis, start: number(start, 0), end: number(end, -1), stride, part_size })
             }
-            // what is wrong with it has been reported
+            // the error was reported above
             None if self.errors > before => None,
             None => {
                 for (name, (_, origin)) in
@@ -349,7 +349,8 @@ impl GraphReader<'_, '_> {
         (self.errors == before).then_some(Entry { external, slice, special })
     }
 
-    /// The Parameter or Result of the body that an attribute names by its id.
+    /// Index of the Parameter or Result of the body with the id in an attribute. `None` after an
+    /// error.
     fn inner(
         &mut self,
         index: usize,
@@ -373,7 +374,7 @@ impl GraphReader<'_, '_> {
         place
     }
 
-    /// The layer's own port that an entry names.
+    /// Index of the layer's port named by an entry. `None` after an error.
     fn outer(
         &mut self,
         index: usize,
@@ -430,7 +431,7 @@ impl GraphReader<'_, '_> {
         map
     }
 
-    /// Reports ports, Parameters and purposes that the port map leaves out.
+    /// Reports ports, Parameters and purposes missing in the port map.
     fn nothing_is_left(&mut self, of: &Repeated, map: &Map) {
         let (index, origin) = (of.index, self.origin(of.index));
         let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
@@ -468,6 +469,6 @@ impl GraphReader<'_, '_> {
 struct Entry {
     external: i64,
     slice: Option<Slicing>,
-    /// Whether it has the purpose that it may have.
+    /// True if the entry has its valid purpose: current_iteration or execution_condition.
     special: bool,
 }

@@ -1,4 +1,4 @@
-//! The layers of a graph as they are written: their ports, their edges, and how messages name them.
+//! The layers of a graph as written in the file, with their ports and edges.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::model::{Dim, LedgerEntry, Op, Spelling, ValueId};
 
-/// What OpenVINO calls attributes.
+/// OpenVINO's names of attributes, for messages.
 static SPELLING: Spelling = Spelling { element_type: "destination_type", ..Spelling::OWN };
 
-/// What to do about a file that OpenVINO would not have written.
+/// Advice for a file unlike the ones written by OpenVINO.
 pub(super) const SAVE_AGAIN: &str = "save the model again with OpenVINO's save_model";
 pub(super) const CONNECT: &str = "correct the edges, or save the model again with OpenVINO's save_model";
 
@@ -23,13 +23,13 @@ pub(super) struct Layer<'a> {
     pub(super) name: &'a str,
     pub(super) type_name: &'a str,
     pub(super) kind: LayerType,
-    /// Indices into the edges that end here.
+    /// Indices of the edges into the layer.
     pub(super) incoming: Vec<usize>,
-    /// Whether it is looked at.
+    /// True if the layer is a Parameter, or if a Result or an Assign depends on it.
     pub(super) reached: bool,
-    /// Where it became a node.
+    /// Index of the layer's node. `None` before lowering and after an error.
     pub(super) node: Option<usize>,
-    /// The ports and the tensors that it produces, by ascending port, once it is lowered.
+    /// Output ports and their tensors, ascending by port. Empty before lowering.
     pub(super) outputs: Vec<(u64, ValueId)>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Port<'a> {
     pub(super) id: u64,
     pub(super) precision: Option<AttributeId>,
     pub(super) names: &'a str,
-    /// Empty where none is written: a scalar, or nothing said.
+    /// Empty for a scalar and for a port without declared dimensions.
     pub(super) dims: Vec<Dim>,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct GraphReader<'a, 'w> {
     pub(super) weights: &'w mut BinFile,
     pub(super) graph: Graph,
     pub(super) diagnostics: Diagnostics,
-    /// How many of the diagnostics were errors.
+    /// Number of errors in the diagnostics.
     pub(super) errors: usize,
     pub(super) layers: Vec<Layer<'a>>,
     pub(super) edges: Vec<Edge>,
-    /// The ids of the layers around this graph, the outermost first; none for the model itself.
+    /// Ids of the layers around this graph, outermost first. Empty for the model itself.
     pub(super) around: Vec<u64>,
 }
 
@@ -77,13 +77,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// Whether the graph is the body of a layer.
+    /// True if the graph is the body of a layer.
     pub(super) fn is_body(&self) -> bool {
         !self.around.is_empty()
     }
 
-    /// An attribute that must be there and hold an integer; `layer` is the one around it, where
-    /// there is one.
+    /// A required attribute with an integer of 0 or more. `layer`: the layer to name in messages,
+    /// if any. `None` after an error.
     pub(super) fn integer(&mut self, layer: Option<usize>, element: ElementId, name: &str, what: &str) -> Option<u64> {
         let document = self.document;
         let (origin, found) = match document.attribute(element, name) {
@@ -102,7 +102,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         None
     }
 
-    /// What a message calls a layer.
+    /// The name of a layer in messages.
     pub(super) fn label(&self, index: usize) -> String {
         let layer = &self.layers[index];
         format!("{} ({})", quoted(layer.name), self.kind_text(index))
@@ -139,7 +139,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.report(index, Diagnostic::warning(origin, found));
     }
 
-    /// Adds a node for a layer, whose place among the nodes is returned.
+    /// Adds a node for a layer. Returns its index.
     pub(super) fn node(
         &mut self,
         index: usize,
@@ -158,7 +158,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The ids of the ports of one side, without a look at what is wrong with them.
+    /// The ids of the ports of one side, without checks.
     pub(super) fn port_ids(&self, index: usize, side: &str) -> Vec<u64> {
         let document = self.document;
         let side = document.children_named(self.layers[index].element, side).next();
@@ -210,8 +210,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port { element, id, precision: document.attribute(element, "precision"), names, dims });
         }
-        // OpenVINO would take the order in which they stand; nothing that is written by it leaves a
-        // choice
+        // OpenVINO would use the order in the file; its own files always have ascending ids
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
             let found = "the ports are not in the order of their ids";
             self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);

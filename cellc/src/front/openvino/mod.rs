@@ -1,4 +1,4 @@
-//! OpenVINO IR: `model.xml` and the `model.bin` beside it.
+//! OpenVINO IR: `model.xml` and the `model.bin` next to it.
 
 mod attributes;
 mod bodies;
@@ -33,14 +33,13 @@ pub use supported::SUPPORTED;
 pub use supported::Supported;
 use weights::{BinFile, BinLocation};
 
-/// Reads an IR from files. The second part of what is returned holds what is wrong; after an error,
-/// the model is the part that was understood.
+/// Reads an IR from files. Returns the model and all problems found. After an error in these, the
+/// model contains the valid part of the file only.
 ///
-/// Constants are looked up in `weights`, or else in the file beside `xml` that has the same stem
-/// and the extension `bin`; it is opened only if a constant needs it.
+/// Constants are in `weights`, or else in the file next to `xml` with the same stem and the
+/// extension `bin`. The file is opened only if the model uses a constant.
 ///
-/// # Errors
-/// If a file cannot be read, or is no XML.
+/// # Errors If a file cannot be read or is no XML.
 pub(super) fn read(
     file: ModelFile,
     weights: Option<&Path>,
@@ -59,7 +58,7 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
     let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let mut diagnostic = Diagnostic::error(Origin::Unknown, found);
     diagnostic = match error.kind() {
-        // the name may be that of another format
+        // the file may be of another format
         io::ErrorKind::FileTooLarge => diagnostic
             .valid("XML, which this file's content is taken for, of at most 256 MiB; the weights are in a .bin file")
             .help("save the model again; if it is of another format, its beginning is damaged"),
@@ -71,11 +70,10 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
 }
 
 #[cfg(any(test, feature = "internals"))]
-/// Reads an IR from memory, without touching the file system. `weights` is the name and the
-/// contents of the `.bin` file.
+/// Reads an IR from memory, without access to the file system. `weights`: name and contents of the
+/// `.bin` file.
 ///
-/// # Errors
-/// Everything that is wrong with the bytes.
+/// # Errors All errors in the file.
 pub fn read_bytes(
     name: &str,
     xml: &[u8],

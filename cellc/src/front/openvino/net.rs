@@ -1,6 +1,6 @@
-//! The tree of an IR becomes a [`Model`]: layers, edges and attributes get their meaning.
+//! Turns the XML tree of an IR into a [`Model`].
 //!
-//! Only the Parameters and the layers that a Result or an Assign depends on are looked at.
+//! Only Parameters, Results, Assigns and their dependencies are read.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use super::xml::{Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{ElementType, Model, Op, Value, ValueId, shape_text};
 
-/// The model that a document describes, and all that is wrong with it.
+/// The model of a document, and all problems found.
 ///
-/// After an error, what is not understood is missing from the model, or has a value that nothing
-/// produces in its place.
+/// After an error, faulty layers are missing in the model, and values without a producer stand for
+/// their outputs.
 pub(super) fn read(document: &Document, weights: &mut BinFile) -> (Model, Diagnostics) {
     let mut reader = GraphReader::new(document, weights);
     reader.run();
@@ -46,7 +46,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// The layers and edges inside an element become the model.
+    /// Reads the layers and edges inside an element.
     fn read_graph(&mut self, root: ElementId) {
         let document = self.document;
         let (Some(layers), Some(edges)) = (self.section(root, "layers"), self.section(root, "edges")) else { return };
@@ -77,7 +77,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// The model as a whole: its name and version.
+    /// Reads the name and version of the model.
     fn net(&mut self, root: ElementId) {
         const VERSIONS: &str = "IR versions 10 and 11";
         let document = self.document;
@@ -112,7 +112,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// The element of that name in net, if there is one. `None` if there are more.
+    /// The child element of the given name; `Some(None)` if it is absent. `None` after an error:
+    /// more than one.
     fn section(&mut self, root: ElementId, name: &str) -> Option<Option<ElementId>> {
         let document = self.document;
         let mut found = document.children_named(root, name);
@@ -201,7 +202,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// One diagnostic for every type of layer that is not read.
+    /// Reports unsupported layers, with one diagnostic for each type of layer.
     fn unknown_layers(&mut self) {
         let mut types: Vec<(usize, usize)> = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -228,7 +229,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// Turns one layer into a node.
+    /// Lowers one layer to a node.
     fn layer(&mut self, index: usize) {
         if self.layers[index].kind == LayerType::Unknown {
             return;
@@ -248,7 +249,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         } else {
             set.and_then(|_| self.operation(&mut data))
         };
-        // of a layer that is refused not all attributes were looked at
+        // a refused layer has attributes that were not looked at
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
             self.left_over(&data);
         }
@@ -263,7 +264,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.layers[index].node = Some(node);
     }
 
-    /// The tensors that a layer produces.
+    /// The output tensors of a layer. `None` after an error.
     fn outputs(
         &mut self,
         index: usize,
@@ -273,7 +274,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         ports: &[Port<'_>],
     ) -> Option<Vec<ValueId>> {
         let input = |i: usize| inputs.get(i).map(|input| &self.graph.model.values[input.0]);
-        // a layer without inputs says its type itself
+        // a layer without inputs states its type
         let element = |output: usize| match &operation.element {
             OutputTypes::Is(element) => *element,
             OutputTypes::Of(i) => input(*i).or(input(0)).map_or(ElementType::F32, |input| input.element),
@@ -326,7 +327,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             }
             self.check_precision(index, port, element);
             let port_origin = self.document.origin(port.element);
-            // what is most likely to be wrong with the tensor
+            // the place to report for a wrong tensor: usually the shape, or else the element type
             let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
             let attribute = if element.is_float() { shape_attribute } else { "element_type" };
             let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
@@ -338,8 +339,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Some(outputs)
     }
 
-    /// What is written on the layer's own element: the operation set by whose definition it is to
-    /// be read. `None` after an error.
+    /// Checks the layer's own element. Returns the number of the operation set with the layer's
+    /// definition. `None` after an error.
     fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
@@ -368,7 +369,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 }
             }
         }
-        // bodies may stand in layers that repeat one or choose one only
+        // only TensorIterator, Loop and If have bodies
         let sections: &[&str] = match row.kind() {
             LayerType::If => &["data", "input", "output", "then_port_map", "else_port_map", "then_body", "else_body"],
             kind if kind.has_body() => &["data", "input", "output", "port_map", "back_edges", "body"],
@@ -393,8 +394,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         set
     }
 
-    /// The tensors that a layer reads, in port order. After an error, new ones stand for those that
-    /// could not be found.
+    /// The input tensors of a layer in port order. After an error, placeholders stand for tensors
+    /// not found.
     fn connect(&mut self, index: usize) -> Option<Vec<ValueId>> {
         let document = self.document;
         let ports = self.ports(index, "input")?;
@@ -431,7 +432,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Some(inputs)
     }
 
-    /// The tensor that an edge brings to a port.
+    /// The tensor at the start of an edge. `None` after an error.
     fn follow(&mut self, index: usize, port: &Port<'_>, edge: Option<&Edge>) -> Option<ValueId> {
         let document = self.document;
         let Some(edge) = edge else {
@@ -442,7 +443,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // what else is missing here has been reported
+            // other causes were reported earlier
             if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!("the edge starts at {}, which has no output", self.label(edge.from_layer));
                 self.error(index, document.origin(edge.element), found, "a layer with an output", CONNECT);

@@ -1,5 +1,5 @@
-//! What each type of layer becomes, and its attributes; those of recurrent cells stand in
-//! [`super::cells`].
+//! Lowering of layers by type and attributes. [`super::cells`] has the attributes of recurrent
+//! cells.
 
 use super::attributes::{COMPUTED, Data};
 use super::layers::{GraphReader, SAVE_AGAIN};
@@ -12,15 +12,15 @@ use crate::model::{
 
 /// The element types of an operation's outputs.
 pub(super) enum OutputTypes {
-    /// That of an input.
+    /// The element type of an input, by index.
     Of(usize),
-    /// This one.
+    /// One element type for all outputs.
     Is(ElementType),
-    /// One for each output.
+    /// One element type for each output.
     Each(Vec<ElementType>),
 }
 
-/// How many output ports an operation has.
+/// Number of output ports of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ports {
     Exactly(usize),
@@ -28,41 +28,41 @@ pub(super) enum Ports {
     Some,
 }
 
-/// What a layer's type and attributes say.
+/// The operation of a layer's type and attributes.
 pub(super) struct ReadOperation {
     pub(super) op: Op,
     pub(super) element: OutputTypes,
-    /// The attribute that says the shape of the output, and the shape.
+    /// The name of the attribute with the output's shape, and the shape.
     pub(super) shape: Option<(&'static str, Vec<Dim>)>,
     pub(super) ports: Ports,
     pub(super) ledger: Vec<LedgerEntry>,
     pub(super) then: Then,
 }
 
-/// What is left to do when the inputs are known.
+/// A rewrite to apply when the inputs are known.
 pub(super) enum Then {
     Nothing,
-    /// Only the first input is read.
+    /// The second input gives the output type and is dropped.
     FirstInputOnly,
-    /// A quotient of integers is rounded towards zero.
+    /// Quotients of integers are rounded towards zero.
     Truncate,
-    /// A second input scales the first.
+    /// An optional second input scales the first.
     Scaled,
-    /// It runs along axis 1.
+    /// The axis is 1, added as an input.
     OfChannels,
-    /// Squares of neighbours divide.
+    /// LRN: its divisor is computed from neighbouring squares.
     Neighbours(Neighbours),
-    /// Data is the third input, scale and shift the first two.
+    /// The data is the third input, behind scale and shift.
     DataFirst,
-    /// Sizes are the second input and scales the third, of which one is read.
+    /// Sizes are the second input, scales the third. True: sizes are kept; false: scales are kept.
     SizesOrScales(bool),
-    /// Elements are rounded to one of so many levels of a range, which are levels of another range.
+    /// FakeQuantize with this number of levels.
     Quantise(i64),
-    /// There is a second output, indices of this type.
+    /// The second output has indices of this type.
     Indices(ElementType),
 }
 
-/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, the mean over `size` neighbours
+/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, with the mean over `size` neighbours
 /// along each axis.
 pub(super) struct Neighbours {
     pub(super) alpha: f32,
@@ -72,13 +72,13 @@ pub(super) struct Neighbours {
 }
 
 impl ReadOperation {
-    /// One output, of the type of the first input.
+    /// An operation with one output of the first input's type.
     pub(super) fn new(op: Op) -> Self {
         let (element, ports) = (OutputTypes::Of(0), Ports::Exactly(1));
         Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
     }
 
-    /// TensorIterator, Loop or If, with the types of its outputs.
+    /// A TensorIterator, Loop or If, with the element types of its outputs.
     pub(super) fn with_body(op: Op, elements: Vec<ElementType>) -> Self {
         let ports = Ports::Exactly(elements.len());
         Self::new(op).of(OutputTypes::Each(elements)).ports(ports)
@@ -100,7 +100,7 @@ impl ReadOperation {
 pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
 impl GraphReader<'_, '_> {
-    /// What is added to a variance or the like.
+    /// A required number that a normalization adds to avoid division by zero.
     pub(super) fn epsilon(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
         self.number(data, name).map(|eps| eps as f32)
     }
@@ -135,7 +135,7 @@ impl GraphReader<'_, '_> {
         Some(given.text.to_owned())
     }
 
-    /// Another size.
+    /// Interpolate: resizes by sizes or scales.
     pub(super) fn interpolate(&mut self, data: &mut Data) -> Option<ReadOperation> {
         self.required(data, "mode", "nearest, linear_onnx, cubic")?;
         let a = match data.origin_of(self.document, "cube_coeff") {
@@ -187,7 +187,7 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation::new(Op::Resize(resize)).then(then))
     }
 
-    /// Refuses a variable in a body: OpenVINO has none there.
+    /// Refuses a variable in a body, as OpenVINO does. `None` after an error.
     pub(super) fn no_variables_here(&mut self, index: usize) -> Option<()> {
         if self.is_body() {
             let found = "a variable inside the body of a TensorIterator, Loop or If";
@@ -198,7 +198,7 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// Does what could not be done before the inputs were known. `None` after an error.
+    /// Applies the rewrite in `then` to the inputs. `None` after an error.
     pub(super) fn complete(
         &mut self,
         index: usize,
@@ -242,7 +242,7 @@ impl GraphReader<'_, '_> {
             }
             &Then::Quantise(levels) => self.quantise(index, levels, inputs)?,
             Then::Truncate => {
-                // a - a mod b is a multiple of b, whichever way a quotient is rounded
+                // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
                 let [a, b] = inputs[..] else { return Some(()) };
                 if !self.graph.model.values[a.0].element.is_float() {
                     let rest = self.extra(index, Op::Elementwise(Elementwise::Mod), vec![a, b]);
@@ -253,9 +253,10 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// `x` between `input_low` and `input_high` to the nearest of `levels` equal steps, each of
-    /// which is one from `output_low` to `output_high`; ties go to the even step. What is left is
-    /// the sum of what `inputs` become.
+    /// FakeQuantize. `x`, clamped from `input_low` to `input_high`, is rounded to the nearest of
+    /// `levels` levels (ties to even), and the levels are mapped to `output_low` to `output_high`.
+    /// The final addition is the layer's own node, with `inputs` as its operands. `None` after an
+    /// error.
     fn quantise(&mut self, index: usize, levels: i64, inputs: &mut Vec<ValueId>) -> Option<()> {
         use Elementwise as E;
         let [x, input_low, input_high, output_low, output_high] = inputs[..] else {
@@ -296,7 +297,7 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// A constant of the model, converted or not.
+    /// The constant behind a value, also through Convert nodes. `None` if the value is computed.
     pub(super) fn known(&self, value: ValueId) -> Option<Tensor> {
         let node = self.graph.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
         match &node.op {
@@ -306,7 +307,7 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// A node that is not written down, on the way to a layer's own.
+    /// Adds an auxiliary node for a layer.
     pub(super) fn extra(&mut self, index: usize, op: Op, inputs: Vec<ValueId>) -> ValueId {
         let element = match (&op, inputs.first()) {
             (Op::Constant(tensor), _) => tensor.element(),
@@ -317,7 +318,7 @@ impl GraphReader<'_, '_> {
         value
     }
 
-    /// How shapes are aligned: as NumPy does, or not at all, which only equal shapes are.
+    /// Checks the broadcasting rule: numpy, or inputs of one shape. `None` after an error.
     pub(super) fn auto_broadcast(&mut self, data: &mut Data) -> Option<()> {
         let rules = [("numpy", true), ("none", false), ("explicit", false)];
         if self.word(data, "auto_broadcast", "numpy", &rules)? || self.states_equal_inputs(data.index) {
@@ -329,7 +330,7 @@ impl GraphReader<'_, '_> {
         None
     }
 
-    /// Whether all input ports state the same sizes, none of them open.
+    /// True if all input ports state the same fixed sizes.
     fn states_equal_inputs(&self, index: usize) -> bool {
         let document = self.document;
         let side = document.children_named(self.layers[index].element, "input").next();

@@ -1,4 +1,4 @@
-//! Which layers are looked at, and in which order.
+//! The layers to read, and their topological order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -9,7 +9,7 @@ use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 
 impl GraphReader<'_, '_> {
-    /// Marks the layers that are looked at, of the graph inside `root`.
+    /// Marks the layers to read: Parameters, Results, Assigns and their dependencies.
     pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())
             .filter(|&i| matches!(self.layers[i].kind, LayerType::Result | LayerType::Assign | LayerType::Parameter))
@@ -30,8 +30,8 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The layers that are looked at, each after those it reads, otherwise in document order.
-    /// Layers on a cycle come last.
+    /// The marked layers in topological order, otherwise in document order. Layers on a cycle come
+    /// last.
     pub(super) fn order(&mut self) -> Vec<usize> {
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.layers.len()];
         let mut waits_for: Vec<usize> = vec![0; self.layers.len()];
@@ -62,12 +62,12 @@ impl GraphReader<'_, '_> {
         order
     }
 
-    /// Reports the cycle that is found going backwards from `start`, which cannot be ordered.
+    /// Reports the cycle found by walking backwards from `start`.
     fn cycle(&mut self, start: usize, waits_for: &[usize]) {
         const MOST_NAMED: usize = 8;
         let mut path = vec![start];
         let mut place = HashMap::from([(start, 0)]);
-        // every layer that waits reads one that waits, so this walk closes
+        // each waiting layer reads a waiting layer, so the walk ends in a cycle
         while let Some(previous) = self.layers[path[path.len() - 1]]
             .incoming
             .iter()

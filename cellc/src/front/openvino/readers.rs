@@ -1,5 +1,5 @@
-//! Functions that read the attributes of layers, a function for each type of layer or for a few
-//! alike. `None` after an error.
+//! Functions that read the attributes of one type of layer or of a few similar types. They return
+//! `None` after an error.
 
 use super::attributes::Data;
 use super::layers::GraphReader;
@@ -30,7 +30,7 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
 pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
     let (min, max) = (min?, max?);
-    // NaN is larger than nothing
+    // NaN is refused
     if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal)) {
         let found = format!("min={min} and max={max}");
         let origin = data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(data.index));
@@ -43,7 +43,7 @@ pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 /// The number of levels.
 pub(super) fn fake_quantize(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let broadcast = reader.auto_broadcast(data);
-    // f32 counts so far without a gap
+    // f32 represents all integers up to this number
     let levels = reader.whole(data, "levels", None, 2..=1 << 24);
     broadcast?;
     Some(ReadOperation::new(Op::Elementwise(Elementwise::Add)).then(Then::Quantise(levels?)))
@@ -74,14 +74,14 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
         ("reflect", PadMode::Reflect),
         ("symmetric", PadMode::Symmetric),
     ];
-    // this one has no default
+    // the mode has no default
     reader.required(data, "pad_mode", "constant, edge, reflect, symmetric")?;
     Some(ReadOperation::new(Op::Pad(reader.word(data, "pad_mode", "", &modes)?)))
 }
 
 /// The axis.
 pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data, log: bool) -> Option<ReadOperation> {
-    // only the first definition lacks axes that count from the end
+    // only the first definition lacks negative axes
     let range = if log || data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
     Some(ReadOperation::new(Op::Softmax { axis: reader.whole(data, "axis", Some(1), range)?, log }))
 }
@@ -108,7 +108,7 @@ pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     Some(ReadOperation::new(Op::Normalize(Normalization::Variance { first, eps, inside, divides })))
 }
 
-/// Epsilon, added or a lower bound.
+/// Epsilon and its use: added, or a lower bound.
 pub(super) fn normalize_l2(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "eps");
     let adds = reader.word(data, "eps_mode", "add", &[("add", true), ("max", false)]);
@@ -182,19 +182,19 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     let axis = reader.whole(data, "axis", None, ANY_INTEGER);
     reader.required(data, "mode", "max, min")?;
     let largest = reader.word(data, "mode", "", &[("max", true), ("min", false)]);
-    // without an order, any order is right
+    // without an order every order is valid, also the sorted one
     let orders = [("value", false), ("none", false), ("index", true)];
     let sorted_by_place = reader.word(data, "sort", "value", &orders);
-    // what the port says holds
+    // the type of the output port applies
     let types = [("i32", ()), ("i64", ())];
     reader.word(data, "index_element_type", "i32", &types)?;
-    // the first of equal elements comes first
+    // equal elements keep their order in any case
     reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
     Some(ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place }).ports(Ports::Exactly(2)))
 }
 
-/// Direction, and whether an element counts itself.
+/// Direction, and whether a sum excludes its own element.
 pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let [exclusive, reverse] = ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? }))
@@ -224,15 +224,15 @@ pub(super) fn split(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     Some(ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts)))
 }
 
-/// Whether 0 keeps a size.
+/// True if a size of 0 keeps the input's size.
 pub(super) fn reshape(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     Some(ReadOperation::new(Op::Reshape { zero_keeps: reader.boolean(data, "special_zero", None)? }))
 }
 
-/// Whether an axis that is not of size 1 is kept.
+/// True if Squeeze keeps an axis with a size other than 1.
 pub(super) fn squeeze(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    // of opset1, OpenVINO keeps an axis that is not of size 1, and what comes from PyTorch relies
-    // on it
+    // in opset1, OpenVINO keeps an axis with a size other than 1, and models converted from PyTorch
+    // rely on it
     let skip = data.set < 15 || reader.boolean(data, "allow_axis_skip", Some(false))?;
     Some(ReadOperation::new(Op::Squeeze { skip }))
 }
@@ -268,7 +268,7 @@ pub(super) fn reverse_sequence(reader: &mut GraphReader<'_, '_>, data: &mut Data
 /// Scattered updates and how they combine with the data: `ScatterElementsUpdate` if `by_elements`.
 pub(super) fn scatter(reader: &mut GraphReader<'_, '_>, data: &mut Data, by_elements: bool) -> Option<ReadOperation> {
     let combine = match data.set {
-        // these define one
+        // these sets define a reduction
         12.. => {
             let reductions = [
                 ("none", None),
@@ -308,7 +308,7 @@ pub(super) fn broadcast(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Op
     let explicit = ("explicit", BroadcastMode::Explicit);
     let numpy = ("numpy", BroadcastMode::Numpy);
     let mode = match data.set {
-        // this is how the first definition's explicit mode is written
+        // the first definition's word for explicit
         ..3 => reader.word(data, "mode", "numpy", &[numpy, explicit, ("none", explicit.1)])?,
         _ => {
             let bidirectional = ("bidirectional", BroadcastMode::Bidirectional);

@@ -1,8 +1,8 @@
-//! What the texts of an IR mean that are not just words: numbers, shapes, lists of names.
+//! Parsing of numbers, shapes and lists of names in an IR.
 
 use crate::model::{Dim, ElementType};
 
-/// The most dimensions of a tensor.
+/// Maximum number of dimensions of a tensor.
 pub(super) const MOST_DIMS: usize = 16;
 
 /// The text, or its start and an ellipsis.
@@ -95,7 +95,7 @@ pub(super) fn split_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether one tensor can have both shapes.
+/// True if one tensor can have both shapes.
 pub(super) fn compatible(a: &[Dim], b: &[Dim]) -> bool {
     let range = |dim: &Dim| match *dim {
         Dim::Fixed(n) => (n, n),

@@ -1,4 +1,4 @@
-//! The `.bin` file: read once, when the first constant asks for it, and shared by all of them.
+//! The `.bin` file. It is read once, at the first constant, and shared by all constants.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use crate::diagnostic::{Diagnostic, Origin, Setting, Wording, quoted};
 use crate::front::{bounded, file_name, input_file};
 use crate::model::InputFile;
 
-/// Where the weights are.
+/// Location of the weights.
 pub(super) enum BinLocation {
-    /// In a file that the user named.
+    /// A file named by the user.
     Given(PathBuf),
-    /// In the file beside the model, if it is there.
+    /// The file next to the model, if it exists.
     Beside(PathBuf),
     #[cfg(any(test, feature = "internals"))]
-    /// In memory.
+    /// Name and contents in memory.
     Memory(String, Vec<u8>),
-    /// The model came through a pipe, and no file with it.
+    /// The model came through a pipe, without a file of weights.
     NotPiped,
-    /// Only the model was given.
+    /// No weights were given.
     Nowhere,
 }
 
-/// The name and the contents of a file.
+/// Name and contents of a file.
 #[derive(Clone)]
 pub(super) struct NamedBytes {
     pub(super) name: String,
     pub(super) bytes: Arc<Vec<u8>>,
 }
 
-/// The weights, read when they are first asked for.
+/// The weights, read on first use.
 pub(super) struct BinFile {
     place: BinLocation,
     wording: Wording,
-    /// `Err` after the failure has been reported.
+    /// `Err` after a reported failure. `None` before the first use.
     loaded: Option<Result<NamedBytes, ()>>,
 }
 
@@ -42,10 +42,9 @@ impl BinFile {
         Self { place, wording, loaded: None }
     }
 
-    /// What the file holds.
+    /// The contents of the file.
     ///
-    /// # Errors
-    /// Why there are none, the first time; `None` after that.
+    /// # Errors The cause of a failure, once; `None` on later calls.
     pub(super) fn bytes(&mut self, origin: &Origin) -> Result<NamedBytes, Option<Diagnostic>> {
         match &self.loaded {
             Some(loaded) => loaded.clone().map_err(|()| None),
@@ -84,13 +83,13 @@ impl BinFile {
         }
     }
 
-    /// Whether the user named weights that no constant asked for.
+    /// True if the user named weights and the model has no constant.
     pub(super) fn given_in_vain(&self) -> bool {
         self.loaded.is_none()
             && !matches!(self.place, BinLocation::Beside(_) | BinLocation::NotPiped | BinLocation::Nowhere)
     }
 
-    /// What was read.
+    /// The file as an input of the model, if it was read.
     pub(super) fn into_file(self) -> Option<InputFile> {
         let NamedBytes { name, bytes } = self.loaded?.ok()?;
         Some(input_file(file_name(Path::new(&name)), &bytes))

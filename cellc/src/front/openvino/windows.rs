@@ -9,7 +9,8 @@ use crate::model::{
 };
 
 impl GraphReader<'_, '_> {
-    /// How windows move; `dilated`: whether dilations are an attribute, and a required one.
+    /// Strides, dilations and padding. `dilated`: `None` without dilations, `Some(true)` if they
+    /// are required.
     fn window(&mut self, data: &mut Data, dilated: Option<bool>) -> Option<Window> {
         #[derive(Clone, Copy)]
         enum Auto {
@@ -48,7 +49,7 @@ impl GraphReader<'_, '_> {
         let output_padding = if transposed { self.sizes(data, "output_padding", false) } else { Some(Vec::new()) };
         let (mut window, output_padding) = (window?, output_padding?);
         let shaped = transposed && self.port_ids(data.index, "input").len() > 2;
-        // the pads follow from the shape of the output; without it there are none
+        // pads follow from the shape of the output; without this input there are none
         if transposed && !shaped && !matches!(window.padding, Padding::Explicit { .. }) {
             window.padding = Padding::Valid;
         }
@@ -57,7 +58,7 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation::new(op))
     }
 
-    /// How the number of windows is rounded, by the definition of the operation set `set`.
+    /// The rounding of the number of windows, as defined by the layer's operation set.
     fn rounding(&mut self, data: &mut Data) -> Option<Rounding> {
         let words = [("floor", Rounding::Floor), ("ceil", Rounding::Ceil), ("ceil_torch", Rounding::CeilInside)];
         let known = if data.set >= 14 { 3 } else { 2 };
@@ -72,7 +73,8 @@ impl GraphReader<'_, '_> {
         if data.set >= 8 {
             let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
             indices = Some(self.word(data, "index_element_type", "i64", &types)?);
-            // where the indices start, which are not computed
+            // only the second output, the indices, depends on the axis, and indices are not
+            // computed
             self.whole(data, "axis", Some(0), i64::MIN..=i64::MAX)?;
         }
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
@@ -100,7 +102,8 @@ impl GraphReader<'_, '_> {
         Some(Neighbours { alpha, beta, bias, size })
     }
 
-    /// The dividend and the divisor of LRN. Neighbours beyond an end are 0.
+    /// Rewrites LRN's inputs to dividend and divisor. Neighbours beyond the ends are 0. `None`
+    /// after an error.
     pub(super) fn norm_of_neighbours(&mut self, index: usize, of: &Neighbours, inputs: &mut [ValueId]) -> Option<()> {
         let &[x, axes] = &inputs[..] else { return Some(()) };
         let rank = self.input_rank(index);
@@ -114,7 +117,7 @@ impl GraphReader<'_, '_> {
             self.error(index, self.origin(index), found, "axis 1 of two to four dimensions, or axes behind it", help);
             return None;
         };
-        // the channels as the first dimension of windows
+        // the channels become the first dimension of the window
         let windows: Vec<i64> = if of_channels { (1..rank as i64).collect() } else { (2..rank as i64).collect() };
         let pad = (of.size - 1) / 2;
         let each = |at: usize, rest: usize| {
@@ -137,7 +140,7 @@ impl GraphReader<'_, '_> {
         if of_channels {
             mean = self.extra(index, Op::Squeeze { skip: false }, vec![mean, axis]);
         }
-        // an even size counts one neighbour more than there is
+        // for an even size the window has size - 1 elements, and the mean still divides by size
         let share = elements as f32 / of.size.pow(axes.len() as u32) as f32;
         let mut number = |number: f32| {
             let tensor = Tensor::from_f32(Vec::new(), &[number])?;
@@ -150,7 +153,7 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// How many dimensions the first input port of a layer states.
+    /// The number of dimensions declared at a layer's first input port.
     fn input_rank(&self, index: usize) -> usize {
         let document = self.document;
         let side = document.children_named(self.layers[index].element, "input").next();

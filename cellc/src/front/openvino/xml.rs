@@ -1,7 +1,7 @@
-//! XML text becomes a tree of elements that know where they stand.
+//! Parses XML into a tree of elements with their positions in the text.
 //!
-//! The tree is an arena of indices, so that neither depth nor width of a document can exhaust the
-//! stack, and every step is linear in the length of the text.
+//! The tree is an arena with indices: deep or wide documents do not exhaust the stack, and every
+//! step is linear in the length of the text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,18 +16,18 @@ use quick_xml::reader::Reader;
 use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
 use crate::front::bounded::Limit;
 
-/// The largest text that is read, in bytes, before and after transcoding.
+/// Maximum size of the text in bytes, before and after transcoding.
 const LARGEST_TEXT: usize = 1 << 28;
 /// Limit for the file.
 pub(super) const LIMIT: Limit = Limit { what: "the text of a model", bytes: LARGEST_TEXT as u64 };
-/// The most elements, and the most attributes, that are read.
+/// Maximum number of elements, and of attributes.
 const MOST_ELEMENTS: usize = 1 << 23;
 
-/// Names an element: an index into the arena.
+/// An element: an index into the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ElementId(u32);
 
-/// Names an attribute: an index into the arena.
+/// An attribute: an index into the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AttributeId(u32);
 
@@ -64,18 +64,17 @@ pub(super) struct Document {
     source: Arc<SourceText>,
     elements: Vec<XmlElement>,
     attributes: Vec<Attribute>,
-    /// Attribute values that are not their own text: references resolved, line ends turned to
-    /// spaces.
+    /// Attribute values that differ from the source text, because references are resolved or line
+    /// ends replaced by spaces.
     normalized: HashMap<AttributeId, String>,
-    /// Character data of the elements that have more than white space.
+    /// Character data of elements, by index. White space alone is omitted.
     texts: HashMap<u32, String>,
 }
 
 impl Document {
-    /// Reads a document from the bytes of a file.
+    /// Parses a document from the bytes of a file.
     ///
-    /// # Errors
-    /// What keeps the bytes from being a well-formed document in an encoding that is read, or a
+    /// # Errors If the bytes are not well-formed XML, are in an unsupported encoding, or have a
     /// document type declaration.
     pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         let text = match transcode(bytes) {
@@ -102,12 +101,12 @@ impl Document {
         std::iter::successors(self.element(id).first_child, |&id| self.element(id).next_sibling)
     }
 
-    /// The elements of that name directly inside an element, in order.
+    /// The child elements of the given name, in order.
     pub(super) fn children_named<'a>(&'a self, id: ElementId, name: &'a str) -> impl Iterator<Item = ElementId> + 'a {
         self.children(id).filter(move |&child| self.name(child) == name)
     }
 
-    /// The character data directly inside an element, without space at either end.
+    /// The character data directly inside an element, trimmed.
     pub(super) fn text(&self, id: ElementId) -> &str {
         self.texts.get(&id.0).map_or("", |text| text.trim())
     }
@@ -118,7 +117,7 @@ impl Document {
         (range.start..range.end).map(AttributeId)
     }
 
-    /// The attribute of that name.
+    /// The attribute of the given name.
     pub(super) fn attribute(&self, id: ElementId, name: &str) -> Option<AttributeId> {
         self.attributes(id).find(|&a| self.attribute_name(a) == name)
     }
@@ -128,7 +127,7 @@ impl Document {
         &self.source.text[self.attributes[id.0 as usize].name.range()]
     }
 
-    /// An attribute's value, references resolved.
+    /// An attribute's value with references resolved.
     pub(super) fn value(&self, id: AttributeId) -> &str {
         match self.normalized.get(&id) {
             Some(value) => value,
@@ -136,13 +135,13 @@ impl Document {
         }
     }
 
-    /// Where an element's start tag stands.
+    /// The position of an element's start tag.
     pub(super) fn origin(&self, id: ElementId) -> Origin {
         let tag = self.element(id).tag;
         Origin::Text { source: self.source.clone(), start: tag.start as usize, end: tag.end as usize }
     }
 
-    /// Where an attribute stands, from its name to its closing quote.
+    /// The position of an attribute, from its name to its closing quote.
     pub(super) fn attribute_origin(&self, id: AttributeId) -> Origin {
         let attribute = &self.attributes[id.0 as usize];
         let (start, end) = (attribute.name.start as usize, attribute.value.end as usize + 1);
@@ -164,13 +163,13 @@ fn too_large() -> String {
     format!("more than {} MiB of text", LARGEST_TEXT >> 20)
 }
 
-/// Why bytes are not read as text.
+/// An error in decoding the text.
 struct NotText {
     found: String,
     help: &'static str,
-    /// As much of the text as could be read.
+    /// The text as far as it could be decoded.
     text: String,
-    /// The part of it that is concerned.
+    /// The faulty range of the text.
     range: Range<usize>,
 }
 
@@ -188,7 +187,7 @@ impl NotText {
     }
 }
 
-/// The whole text in UTF-8, without byte order mark.
+/// The whole text in UTF-8, without a byte order mark.
 fn transcode(bytes: &[u8]) -> Result<String, NotText> {
     if bytes.len() > LARGEST_TEXT {
         return Err(NotText::new("", too_large(), "give the .xml file, not the .bin file"));
@@ -213,7 +212,7 @@ fn transcode(bytes: &[u8]) -> Result<String, NotText> {
             NotText::new("", found, "check that the file was written to its end, or save it as UTF-8")
         });
     }
-    // a byte order mark is stronger than the declaration
+    // a byte order mark overrides the declaration
     let declared = declared_encoding(bytes).filter(|_| bom == 0);
     match declared.as_deref().map(str::to_ascii_lowercase).as_deref() {
         None | Some("utf-8" | "utf8" | "us-ascii" | "ascii") => utf8(bytes),
@@ -242,10 +241,10 @@ fn utf8(bytes: &[u8]) -> Result<String, NotText> {
     }
 }
 
-/// Where the XML declaration must end.
+/// Maximum length of an XML declaration in bytes.
 const LONGEST_DECLARATION: usize = 1024;
 
-/// The encoding that the XML declaration names.
+/// The encoding in the XML declaration.
 fn declared_encoding(bytes: &[u8]) -> Option<String> {
     let head = &bytes[..bytes.len().min(LONGEST_DECLARATION)];
     let end = head.windows(2).position(|w| w == b"?>")? + 2;
@@ -291,7 +290,7 @@ impl<'a> Parser<'a> {
                 Event::Empty(tag) => {
                     self.element(&tag, span)?;
                 }
-                // that names match is checked by the reader
+                // the reader checks that end tags match
                 Event::End(_) => {
                     self.open.pop();
                 }
@@ -414,7 +413,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Where a part of the text stands in it.
+    /// The position of a part of the source text.
     fn span_of(&self, part: &str) -> Span {
         let start = (part.as_ptr() as usize).saturating_sub(self.source.text.as_ptr() as usize);
         let end = (start + part.len()).min(self.source.text.len());
