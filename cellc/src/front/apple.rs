@@ -1,24 +1,24 @@
-//! Where the reset gate stands in Apple's `gru` of BNNSGraph.Builder.
+//! The place of the reset gate in Apple's `gru` of BNNSGraph.Builder.
 
 use crate::model::ResetGate;
 
-/// Where the reset gate of Apple's `gru` stands.
+/// The place of the reset gate in Apple's `gru`.
 ///
 /// x is the input, h the state, W and R the rows of the candidate n in the two weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppleResetGate {
-    /// `n = g(W x + R (r.h) + bias)`: what Apple's own reference test computes where
-    /// `applyResetGateAfterMatMul` is false.
+    /// `n = g(W x + R (r.h) + bias)`: computed by Apple's own reference test for
+    /// `applyResetGateAfterMatMul` = false.
     BeforeMatMul,
     /// `n = g(W x + input_bias + r.(R h + bias))`: `applyResetGateAfterMatMul` = true.
     AfterMatMul,
-    /// `n = g(W x + r.(R h) + bias)`: what Apple's documentation prints for
+    /// `n = g(W x + r.(R h) + bias)`: printed in Apple's documentation for
     /// `applyResetGateAfterMatMul` = false.
     AfterMatMulOuterBias,
 }
 
 impl AppleResetGate {
-    /// Every place, in the order in which messages list them.
+    /// All places, in the order of messages.
     pub const ALL: [Self; 3] = [Self::BeforeMatMul, Self::AfterMatMul, Self::AfterMatMulOuterBias];
 
     /// Its name in macros.
@@ -30,7 +30,7 @@ impl AppleResetGate {
         }
     }
 
-    /// OpenVINO's place of the gate; with the outer bias, Rbh is zero.
+    /// The place in OpenVINO's terms. With the outer bias, Rbh is zero.
     pub(crate) fn place(self) -> ResetGate {
         match self {
             Self::BeforeMatMul => ResetGate::BeforeMatMul,

@@ -26,7 +26,7 @@ impl Limit {
     }
 }
 
-/// Limit for the files that hold the weights of a model.
+/// Limit for files of weights.
 pub(crate) const WEIGHTS: Limit = Limit { what: "a file of weights", bytes: 4 << 30 };
 
 /// Opens a regular file of at most `limit` bytes, or a pipe.
@@ -34,8 +34,8 @@ pub(crate) const WEIGHTS: Limit = Limit { what: "a file of weights", bytes: 4 <<
 /// # Errors
 /// If `path` cannot be opened, is neither a regular file nor a pipe, or is larger than the limit.
 pub(crate) fn open(path: &Path, limit: &Limit) -> io::Result<File> {
-    // Opening a device may have an effect, so this is asked before and, as a path may change, after
-    // it.
+    // Opening a device may have an effect, so the kind of file is checked before. A path may
+    // change, so it is checked again afterwards.
     check(&fs::metadata(path)?, limit)?;
     let file = File::open(path)?;
     check(&file.metadata()?, limit)?;
@@ -49,7 +49,7 @@ pub(crate) fn open(path: &Path, limit: &Limit) -> io::Result<File> {
 pub(crate) fn read(path: &Path, limit: &Limit) -> io::Result<Vec<u8>> {
     let file = open(path, limit)?;
     let mut bytes = Vec::new();
-    // The metadata of a pipe say 0.
+    // The metadata of a pipe have the length 0.
     bytes.try_reserve_exact(file.metadata()?.len() as usize)?;
     file.take(limit.bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit.bytes {
@@ -71,7 +71,7 @@ fn check(metadata: &fs::Metadata, limit: &Limit) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether reading ends when the writer ends.
+/// True for a pipe: reading ends when its writer closes it.
 fn is_pipe(file: FileType) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::FileTypeExt::is_fifo(&file);

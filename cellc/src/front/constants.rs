@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
 use crate::model::{Dim, ElementType, Model, Op, Tensor};
 
-/// Makes constants of the inputs of these names; each element of an input is the one number.
+/// Replaces the named inputs by constants. Each number fills all elements of its input.
 pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wording) -> Diagnostics {
     let mut problems = Diagnostics::default();
     for (name, text) in constants {
@@ -48,7 +48,7 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)], wording: Wo
     problems
 }
 
-/// A tensor all of whose elements are the number.
+/// A tensor with all elements equal to the number. `None` if the element type cannot represent it.
 fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
     let count = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size)).filter(|&count| count <= 1 << 20)?;
     let text = text.trim();
@@ -62,7 +62,7 @@ fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
         _ => text.parse().ok()?,
     };
     let size = element.size();
-    // the number must be what its bytes say
+    // the number must fit into the element type
     let one = Tensor::new(Vec::new(), element, Arc::new(value.to_le_bytes()[..size].to_vec()), 0..size)?;
     if one.get_i64(0) != Some(value) {
         return None;

@@ -1,8 +1,8 @@
-//! What is declared rather than read: the part that the macros and the builder have in common.
+//! Declared models, for the macros and the builder.
 //!
-//! One layer alone is OpenVINO's operation: its states are inputs and outputs, h in and h_out out.
-//! Several layers, one with a dense layer behind it, and one whose input is added to its output are
-//! a [`Stack`].
+//! A single layer becomes one OpenVINO operation with the states as inputs and outputs: h in, h_out
+//! out. Several layers, a layer with a dense layer behind it, and a layer with a skip connection
+//! become a [`Stack`].
 
 use super::graph::Graph;
 use super::keys::{CLIP, Key, Spanned, is_clip};
@@ -13,11 +13,11 @@ use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording};
 use crate::model::{Direction, Family, Model, Spelling};
 
-/// The largest number of layers.
+/// Maximum number of layers.
 const MOST_LAYERS: usize = 1000;
 
-/// The largest number of states that a declared layer has, both ways; [`crate::validate`] judges
-/// the rest.
+/// Maximum number of states of a layer, counting both directions. [`crate::validate`] checks all
+/// other limits.
 const MOST_STATES: usize = 1 << 24;
 
 impl Declared {
@@ -25,7 +25,8 @@ impl Declared {
         self.weights.as_ref()?.value.head.as_ref()
     }
 
-    /// The layers one after the other, where states are variables rather than inputs and outputs.
+    /// The layers as a stack with the states as variables. `None` for a single layer without head
+    /// and skip.
     fn stack(&self) -> Option<Stack> {
         let skip = self.keys.on(Key::Skip);
         if self.layer_count() == 1 && self.head().is_none() && skip.is_none() {
@@ -56,8 +57,8 @@ impl Declared {
         Some(stack)
     }
 
-    /// What does not go together, or is of a size that nothing could be made of: to be asked before
-    /// [`Self::model`].
+    /// All errors of the declaration, including sizes too large to build a model. To be called
+    /// before [`Self::model`].
     pub(crate) fn problems(&self, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: &str, help: &str| {
@@ -113,7 +114,7 @@ impl Declared {
         }
         if let Some(Spanned { value: weights, origin }) = &self.weights {
             problems.extend(weights.warnings.clone());
-            // given in memory: the names of tensors in a file are known where it is read
+            // only for tensors given in memory: a file's reader checks its tensors by name
             let given = if weights.file.is_none() { &weights.layers[..] } else { &[] };
             for (number, layer) in given.iter().enumerate() {
                 for (name, tensor) in layer.tensors() {
@@ -136,9 +137,10 @@ impl Declared {
         if self.steps().is_some() { self.kind().sequence_name() } else { self.kind().op_name() }
     }
 
-    /// The model. Of one layer: x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]` (`[N, D, H]`), c
-    /// of an LSTM, a of an AUGRU, w, r, b and p where they are not known in; y of a sequence
-    /// `[N, D, T, H]`, h_out and c_out out. Else that of [`Stack::model`].
+    /// The model. A single layer has the inputs x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]`
+    /// (`[N, D, H]`), c of an LSTM, a of an AUGRU, and w, r, b and p unless constant. Its outputs
+    /// are y of a sequence `[N, D, T, H]`, h_out and c_out. Otherwise the model is
+    /// [`Stack::model`].
     pub(crate) fn model(&self) -> Model {
         if let Some(stack) = self.stack() {
             return stack.model();
@@ -172,7 +174,7 @@ impl Declared {
         graph.model
     }
 
-    /// The results in Apple's terms: output and hidden_states.
+    /// Adds the outputs of Apple's `gru`: output and hidden_states.
     fn apple_results(&self, graph: &mut Graph, last: &LayerOutputs) {
         let origin = &self.name.origin;
         let hidden_size = self.hidden_size.value;

@@ -1,10 +1,10 @@
-//! Sizes that the user gives to dimensions by the names that a file has for them.
+//! The user's sizes for named dimensions of a file.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, quoted};
 use crate::model::Model;
 use crate::request::{NamedSize, size_text};
 
-/// Refuses sizes of dimensions that the file does not name, and two sizes of one.
+/// Refuses sizes for names that are not in the file, and two sizes for one name.
 pub(super) fn check(model: &Model, dims: &[NamedSize], wording: Wording) -> Diagnostics {
     let mut problems = Diagnostics::default();
     let option = wording.of(Setting::Dim);

@@ -1,36 +1,36 @@
-//! The graph of a model under construction, for every way in.
+//! The graph of a model under construction, for all readers.
 
 use crate::diagnostic::Origin;
 use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId};
 
 /// A model under construction; values and nodes in the order in which they are added.
 pub(super) struct Graph {
-    /// What diagnostics call the nodes that are added: `gru_cell!`, `GRUCell, id 8`.
+    /// The kind of the next nodes in messages: `gru_cell!`, `GRUCell, id 8`.
     pub(super) kind: String,
-    /// What their attributes are called.
+    /// Names of attributes in messages.
     spelling: &'static Spelling,
     pub(super) model: Model,
 }
 
 impl Graph {
-    /// An empty one.
+    /// An empty graph.
     pub(super) fn new(kind: impl Into<String>, spelling: &'static Spelling) -> Self {
         Self { kind: kind.into(), spelling, model: Model::default() }
     }
 
-    /// A tensor.
+    /// Adds a value.
     pub(super) fn add(&mut self, value: Value) -> ValueId {
         self.model.values.push(value);
         ValueId(self.model.values.len() - 1)
     }
 
-    /// A tensor of f32 with one name; without a shape, it is left to be found.
+    /// Adds a value of f32 with one name. `None`: the shape is inferred later.
     pub(super) fn value(&mut self, name: &str, shape: Option<Vec<usize>>, origin: &Origin) -> ValueId {
         let shape = shape.map(|shape| shape.into_iter().map(Dim::Fixed).collect());
         self.add(Value { names: vec![name.to_owned()], shape, element: ElementType::F32, origin: origin.clone() })
     }
 
-    /// An operation; its place among the nodes is returned.
+    /// Adds an operation. Returns its index among the nodes.
     pub(super) fn node(
         &mut self,
         name: &str,
@@ -54,7 +54,7 @@ impl Graph {
     }
 
     pub(super) fn result(&mut self, name: &str, value: ValueId, origin: &Origin) {
-        // a value's own name is what the generated code calls it
+        // generated code names the output after the value
         self.model.values[value.0].names = vec![name.to_owned()];
         let node = self.node(name, Op::Result, vec![value], Vec::new(), Vec::new(), origin);
         self.model.results.push(node);
@@ -73,7 +73,7 @@ impl Graph {
         self.constant(name, &tensor, origin)
     }
 
-    /// What an operation on one or more values gives, its shape left to be found.
+    /// The output of an operation, with its shape inferred later.
     pub(super) fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>, origin: &Origin) -> ValueId {
         let value = self.value(name, None, origin);
         let kind = match &op {
@@ -105,7 +105,7 @@ impl Graph {
         self.computed(name, Op::Reshape { zero_keeps: false }, vec![value, shape], origin)
     }
 
-    /// A state that the type holds; without `initial` it is zero at first.
+    /// Adds a variable: a state in the generated type. Without `initial` it starts at zero.
     pub(super) fn variable(
         &mut self,
         name: &str,

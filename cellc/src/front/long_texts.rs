@@ -1,14 +1,15 @@
-//! Names and metadata of a model that are longer than anybody reads.
+//! Limits the length of names and metadata of a model.
 
 use std::collections::HashMap;
 
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::model::{Model, Op};
 
-/// Longest name or text of metadata, in bytes. Longer ones are cut.
+/// Maximum length of a name or a text of metadata in bytes. Longer texts are truncated.
 pub(super) const LONGEST: usize = 4096;
 
-/// Cuts long names and metadata, each to a text of its own. Returns a notice if there were any.
+/// Truncates long names and metadata, with a number to keep them distinct. Returns a notice if any
+/// was truncated.
 pub(super) fn cut(model: &mut Model) -> Option<Diagnostic> {
     let mut texts = Texts::default();
     model.name.iter_mut().for_each(|name| texts.cut(name));
@@ -29,12 +30,13 @@ pub(super) fn cut(model: &mut Model) -> Option<Diagnostic> {
     texts.notice()
 }
 
-/// Texts that were cut.
+/// Truncated texts.
 #[derive(Default)]
 struct Texts {
-    /// By text: what became of it. Equal texts stay equal, and different ones different.
+    /// The truncated text for each original. Equal texts stay equal, different texts stay
+    /// different.
     cut: HashMap<String, String>,
-    /// Bytes of the longest text.
+    /// Length of the longest text in bytes.
     longest: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Every way in: what each kind of input says becomes a [`Model`](crate::model::Model).
+//! The front ends: readers of all kinds of input, each producing a [`Model`](crate::model::Model).
 
 #[cfg(feature = "json")]
 mod amplifier;
@@ -32,26 +32,26 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::model::Model;
 use crate::validate;
 
-/// Whether a number that is written as something else than 0 has become 0 in f32.
+/// True if a number written as nonzero became 0 in f32.
 pub fn underflows(written: &str, number: f32) -> bool {
     let digits = written.split(['e', 'E']).next().unwrap_or_default();
     number == 0.0 && digits.contains(|c: char| ('1'..='9').contains(&c))
 }
 
-/// Whether a number that is written in digits has become infinite in f32; the word inf is none.
+/// True if a number written in digits became infinite in f32. The word inf is no such number.
 #[cfg(feature = "read-openvino")]
 fn overflows(written: &str, number: f32) -> bool {
     number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
 }
 
-/// The warning that a tensor holds NaN or an infinity.
+/// The warning for a tensor with NaN or an infinity.
 pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
     let found = format!("{name} holds {value}: what is computed from it is not finite either");
     Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
 }
 
-/// What a reader makes of a file: the model and the warnings. Where it found errors, it understood
-/// a part of the model: what is wrong with that is said too.
+/// The final result of a reader. If the reader found errors, errors of the partial model are added
+/// to them.
 fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagnostics), Diagnostics> {
     if problems.has_errors() {
         problems.extend(validate::problems(&model));
@@ -60,7 +60,7 @@ fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagn
     Ok((model, problems))
 }
 
-/// What the header says of a file that was read.
+/// A file of the model, for the header of generated code.
 #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json"))]
 fn input_file(name: String, bytes: &[u8]) -> crate::model::InputFile {
     #[cfg(not(feature = "builder"))]

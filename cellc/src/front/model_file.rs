@@ -1,4 +1,4 @@
-//! A model's file, and how messages speak of it.
+//! A model's file and its names in messages.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use std::path::Path;
 pub struct ModelFile<'a> {
     /// The file to read.
     pub path: &'a Path,
-    /// What messages call the file. It differs from `path` if the model came through a pipe.
+    /// The file's name in messages. It differs from `path` if the model came through a pipe.
     pub name: &'a Path,
-    /// The file into which the user wants the model compiled; `None` where that is not known.
+    /// The user's output file. `None` if unknown.
     pub output: Option<&'a Path>,
 }
 
@@ -20,13 +20,13 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for ModelFile<'a> {
 }
 
 impl ModelFile<'_> {
-    /// True if the model came through a pipe: no other file is beside it, and no other program can
-    /// read it again.
+    /// True if the model came through a pipe: there are no files next to it, and it cannot be read
+    /// again.
     pub fn is_piped(&self) -> bool {
         self.path != self.name
     }
 
-    /// The file as messages name it.
+    /// The file's name in messages.
     pub fn shown(&self) -> String {
         self.name.to_string_lossy().into_owned()
     }
@@ -36,7 +36,7 @@ impl ModelFile<'_> {
         self.name.file_name().unwrap_or(self.name.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// The name of the network in the file, where the file does not say one.
+    /// The name of the network if the file has none.
     pub fn stem(&self) -> String {
         self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }

@@ -1,9 +1,8 @@
-//! Layers one after the other: what a declaration of several layers, a file of PyTorch's weights
-//! and a file with an amplifier model hold.
+//! A stack of layers: several declared layers, a file of PyTorch's weights, or an amplifier model.
 //!
-//! The one input is x, the one output what the last layer gives. The states are variables, which
-//! the generated type holds and which start at zero or at what is given. A layer that runs through
-//! time other than forward starts every call anew.
+//! The stack has one input x and one output, the output of the last layer. The states are variables
+//! of the generated type, which start at zero or at given values. A layer with a direction other
+//! than forward starts every call with its initial states.
 
 use super::graph::Graph;
 #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
@@ -22,46 +21,46 @@ use crate::model::{Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId,
 
 #[derive(Clone, Debug, PartialEq)]
 enum StackLayer {
-    /// One layer, whose weights are known or given at run time.
+    /// One recurrent layer, with constant weights or weights given at run time.
     Recurrent(Box<Declared>),
     Dense(DenseLayer),
-    /// What is computed on each value.
+    /// A function of each value.
     #[cfg(feature = "json")]
     Activation(Activation),
     /// Softmax over the values.
     #[cfg(feature = "json")]
     Softmax,
-    /// A dense layer of as many of the last steps as its weight has columns, the newest last,
-    /// before the first one zeros: of one value at each step.
+    /// A dense layer of the last steps of one value: as many as its weight has columns, newest
+    /// last. Steps before the first one are zero.
     #[cfg(feature = "json")]
     Window(DenseLayer),
 }
 
-/// Layers, each of which reads what the one before gives.
+/// A stack of layers, each of which reads the output of the previous one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stack {
-    /// What diagnostics call it: `gru_cell!`, `net.nam`.
+    /// The stack's name in messages: `gru_cell!`, `net.nam`.
     declared_by: &'static str,
-    /// The name of the type.
+    /// The name of the generated type.
     name: Spanned<String>,
     input_size: Spanned<usize>,
-    /// None: 1.
+    /// Batch size. `None`: 1.
     rows: Option<Spanned<usize>>,
-    /// How many steps a call takes; none: one, and no sequence.
+    /// Number of steps per call. `None`: one step without an axis of steps.
     steps: Option<Spanned<usize>>,
     layers: Vec<StackLayer>,
-    /// Whether x is added to what the last layer gives; none: false.
+    /// True if x is added to the output of the last layer. `None`: false.
     pub(crate) skip: Option<Spanned<bool>>,
-    /// What x is multiplied by before anything else, the skip included; none: 1.
+    /// Gain of the input, applied before the layers and the skip connection. `None`: 1.
     pub(crate) input_gain: Option<f32>,
-    /// What the output is multiplied by after everything else, the skip included; none: 1.
+    /// Gain of the output, applied after the layers and the skip connection. `None`: 1.
     pub(crate) output_gain: Option<f32>,
-    /// The file that the weights are from.
+    /// The file with the weights.
     pub(crate) file: Option<InputFile>,
 }
 
 impl Stack {
-    /// One without layers.
+    /// A stack without layers.
     pub(crate) fn new(
         declared_by: &'static str,
         name: Spanned<String>,
@@ -83,12 +82,11 @@ impl Stack {
         }
     }
 
-    /// Adds a recurrent layer with the weights of one direction as `framework` holds them, and its
-    /// initial states, h and then c, each `[hidden_size]`; none: zero. What `layer` says of rows,
-    /// steps and weights is replaced.
+    /// Adds a recurrent layer with weights of one direction in the layout of `framework`.
+    /// `initial`: h, then c, each `[hidden_size]`; zero if empty. The layer's batch size, steps and
+    /// weights are replaced.
     ///
-    /// # Errors
-    /// If a tensor does not fit, or `framework` has no such layer.
+    /// # Errors If a tensor does not fit, or `framework` has no such layer.
     #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
     pub(crate) fn add_recurrent(
         &mut self,
@@ -117,7 +115,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Adds a recurrent layer, of as many rows and steps as the stack has.
+    /// Adds a recurrent layer with the batch size and steps of the stack.
     pub(super) fn push_recurrent(&mut self, layer: Declared) {
         self.layers.push(StackLayer::Recurrent(Box::new(layer)));
     }
@@ -145,8 +143,8 @@ impl Stack {
         self.layers.push(StackLayer::Window(layer));
     }
 
-    /// What does not fit: to be asked before [`Self::model`]. `skip_name`: what messages call
-    /// [`Self::skip`].
+    /// Errors in sizes. To be called before [`Self::model`]. `skip_name`: the name of
+    /// [`Self::skip`] in messages.
     pub(crate) fn problems(&self, skip_name: &str) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let mut refuse = |origin: &Origin, found: String, valid: String| {
@@ -201,9 +199,9 @@ impl Stack {
         problems
     }
 
-    /// The model: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights where they are
-    /// not known in; out, of a dense layer and with a skip `[N, O]` (`[N, T, O]`), else as
-    /// [`Declared::model`] has it.
+    /// The model. Inputs: x `[N, I]` (a sequence: `[N, T, I]`), a of an AUGRU, and weights unless
+    /// constant. Output: `[N, O]` (`[N, T, O]`) of a dense layer or with a skip connection, else
+    /// the output of [`Declared::model`].
     pub(crate) fn model(&self) -> Model {
         let origin = &self.name.origin;
         let mut graph = Graph::new(self.declared_by, &Spelling::OWN);
@@ -223,7 +221,7 @@ impl Stack {
         };
         let x = gain(&mut graph, "input_gain", x, self.input_gain);
         let mut out = x;
-        // the layer whose output is not yet by row
+        // the previous recurrent layer, if its output is not transposed yet
         let mut last: Option<&Declared> = None;
         for layer in &self.layers {
             if let Some(layer) = last.take() {
@@ -271,7 +269,7 @@ impl Stack {
     }
 }
 
-/// What a layer gives, as the next one reads it: `[N, T, D*H]`; of a step it is that already.
+/// A recurrent layer's output as the next layer's input: `[N, T, D*H]`, or unchanged for one step.
 fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     let Some(steps) = layer.steps() else { return output };
     let origin = &layer.name.origin;
@@ -280,7 +278,7 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
 }
 
-/// The last steps of one value, `[1, steps]`, the newest last: a variable holds those before.
+/// The last steps of one value, `[1, steps]`, newest last. A variable holds the earlier steps.
 #[cfg(feature = "json")]
 fn last_steps(graph: &mut Graph, steps: usize, newest: ValueId, origin: &Origin) -> ValueId {
     if steps == 1 {

@@ -1,9 +1,9 @@
-//! Weights of PyTorch in the two parts of `weight_norm`, tensors of layers that no option declares,
-//! and of projections.
+//! Unsupported tensors in files of PyTorch's weights: parts of `weight_norm`, projections, and
+//! layers that no option declares.
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
-/// The remedy where one of these tensors is a magnitude or direction of `weight_norm`.
+/// The remedy for tensors of `weight_norm`, magnitudes or directions. `None` without such tensors.
 pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     let is_recurrent = |name: &str| name.contains("weight_hh_l") || name.contains("weight_ih_l");
     let mut found: Option<(String, &'static str)> = None;
@@ -28,9 +28,9 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     ))
 }
 
-/// The first tensor of a layer that no option declares, and what the layer is. Recurrent and dense
-/// layers have matrices and biases: a weight of one axis is that of a normalization, one of three
-/// or more that of a convolution. `tensors`: names, and the number of axes.
+/// The first tensor of a layer that no option declares, and the kind of layer. Recurrent and dense
+/// layers have only matrices and biases: a weight of one axis belongs to a normalization, a weight
+/// of three or more to a convolution. `tensors`: names and numbers of axes.
 pub(super) fn undeclared<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>) -> Option<(&'n str, &'static str)> {
     let layer = |&(name, axes): &(&'n str, usize)| {
         let own = name.rsplit('.').next().unwrap_or(name);
@@ -45,7 +45,7 @@ pub(super) fn undeclared<'n>(mut tensors: impl Iterator<Item = (&'n str, usize)>
     tensors.find_map(|tensor| layer(&tensor).map(|what| (tensor.0, what)))
 }
 
-/// The first of these tensors of a recurrent module that is a projection.
+/// The first projection of a recurrent module.
 pub(crate) fn projection<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names.find(|name| name.rsplit('.').next().is_some_and(|own| own.starts_with("weight_hr_l")))
 }

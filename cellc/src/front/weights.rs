@@ -1,30 +1,30 @@
-//! Weights that were read or given, as the operations take them.
+//! Constant weights in the layout of the operations.
 
 use crate::diagnostic::Diagnostics;
 use crate::model::{Activation, InputFile, Tensor};
 
-/// W, R, B and P as constants, as the operation takes them.
+/// W, R, B and P as constants, in the layout of the operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CellWeights {
     pub(crate) w: Tensor,
     pub(crate) r: Tensor,
     pub(crate) b: Tensor,
     pub(crate) p: Option<Tensor>,
-    /// What a row's states are at first and after `reset`: h, then c, each `[D * hidden_size]`;
-    /// none: zero. Only a [`Stack`](super::stack::Stack) has them.
+    /// Initial states of a row, also after `reset`: h, then c, each `[D * hidden_size]`. Empty:
+    /// zero. Only a [`Stack`](super::stack::Stack) has initial states.
     pub(crate) initial: Vec<Tensor>,
 }
 
-/// Weights that were read or given, for every layer, and what is behind them.
+/// Constant weights of all layers, and of the dense layer behind them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Baked {
     pub(crate) layers: Vec<CellWeights>,
     pub(crate) head: Option<DenseLayer>,
-    /// What was done to them, for the ledger.
+    /// The conversion of the weights in words, for the ledger.
     pub(crate) taken: String,
-    /// The file that they are from.
+    /// The file with the weights.
     pub(crate) file: Option<InputFile>,
-    /// What was said of the tensors of that file.
+    /// Warnings about tensors of the file.
     pub(crate) warnings: Diagnostics,
 }
 
@@ -37,7 +37,7 @@ impl CellWeights {
 
 #[cfg(feature = "read-safetensors")]
 impl Baked {
-    /// How many values they hold.
+    /// Number of values in all tensors.
     pub(crate) fn len(&self) -> usize {
         let layers = self.layers.iter().flat_map(CellWeights::tensors).map(|(_, tensor)| tensor);
         let head = self.head.iter().flat_map(|head| [Some(&head.weight), head.bias.as_ref()]).flatten();

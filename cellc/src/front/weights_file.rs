@@ -1,5 +1,5 @@
-//! What is said of a file of PyTorch's weights: by options of the command, keys of a macro, methods
-//! of the Builder, or the file's own metadata, where a key is called `cellc.` and its name.
+//! Declarations for a file of PyTorch's weights: options of the command, keys of a macro, methods
+//! of the Builder, or the file's own metadata under `cellc.KEY`.
 
 use super::keys::{Key, KeyValue, Keys, Spanned};
 use super::layer::Declared;
@@ -9,11 +9,11 @@ use super::safetensors::{Found, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::{CellKind, Direction, Family, Model, ResetGate};
 
-/// What stands in front of a key in the metadata of a file.
+/// Prefix of keys in the metadata of a file.
 const METADATA: &str = "cellc.";
 
 impl Keys {
-    /// Adds what the metadata of a file say: of a key that is given, the same.
+    /// Adds the keys in the metadata of a file. A key given twice must have equal values.
     fn with_metadata(&mut self, file: &TensorFile, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         for (name, text) in file.metadata() {
@@ -48,15 +48,14 @@ impl Keys {
     }
 }
 
-/// Reads a file of PyTorch's weights. The second part of what is returned holds the warnings.
+/// Reads a file of PyTorch's weights. Returns the model and the warnings.
 ///
-/// # Errors
-/// Everything that is missing, or contradicts the file.
+/// # Errors All missing declarations, and all contradictions to the file.
 pub fn read(file: ModelFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     layers(&super::safetensors::read(file)?, keys, wording)
 }
 
-/// The layers of a file of PyTorch's weights in any format, as [`read`].
+/// The model of a file of PyTorch's weights in any format, as for [`read`].
 pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
@@ -88,12 +87,11 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
     Ok((declared.model(), problems))
 }
 
-/// The layers that a file of PyTorch's weights is for, and the tensors that they do not take.
-/// `base` makes a declaration of what no file says, from the family and the sizes; what `keys` and
-/// the file say is added.
+/// The declared layers of a file of PyTorch's weights with their weights, and the unused tensors.
+/// `base` makes a declaration from the family and the sizes. `keys` and the file's keys are added
+/// to it.
 ///
-/// # Errors
-/// Everything that contradicts the file or its metadata, and what the file lacks.
+/// # Errors All contradictions to the file or its metadata, and all that is missing.
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,

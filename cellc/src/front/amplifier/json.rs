@@ -1,4 +1,4 @@
-//! JSON as a tree in which no key is lost, and numbers that are f32.
+//! JSON as a tree that preserves all keys, with conversions to f32 and tensors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::refusal;
 use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
 use crate::model::{Tensor, shape_text};
 
-/// The most dimensions of a tensor.
+/// Maximum number of dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 4;
 
 /// A value.
@@ -24,23 +24,22 @@ pub(super) enum Json {
     Object(Vec<(String, Self)>),
 }
 
-/// The value of the text of a file.
+/// Parses the text of a file.
 ///
-/// # Errors
-/// If it is no JSON: where, and what is there.
+/// # Errors If the text is no JSON, with the place of the error.
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice(bytes).map_err(|error| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let line_start = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let at = (line_start + error.column().saturating_sub(1)).min(text.len());
-        // Python writes these, and they are no JSON
+        // Python writes these words, which are not valid JSON
         let word = text.get(at..).or(text.get(line_start..)).unwrap_or_default();
         let not_finite = ["NaN", "-Infinity", "Infinity"].iter().find(|not_finite| {
             word.starts_with(*not_finite)
                 || text.get(at.saturating_sub(1)..).is_some_and(|word| word.starts_with(*not_finite))
         });
-        // without the place, which is shown
+        // without the place, which the message shows separately
         let found = match (not_finite, error.classify()) {
             (Some(not_finite), _) => format!("a number is {not_finite}"),
             (None, serde_json::error::Category::Eof) => {
@@ -123,7 +122,7 @@ impl<'de> Visitor<'de> for Tree {
     }
 }
 
-/// As a text for people: short, lists and objects by their sizes.
+/// A short text for people. Lists and objects are shown by their sizes.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -140,7 +139,7 @@ impl fmt::Display for Json {
     }
 }
 
-/// An object of which each key is taken once.
+/// An object with keys to be taken once each.
 pub(super) struct Object(Vec<(String, Json)>);
 
 impl Object {
@@ -164,14 +163,14 @@ impl Object {
         Some(self.0.remove(at).1)
     }
 
-    /// A key that there has to be.
+    /// Takes a required key.
     pub(super) fn need(&mut self, key: &str, place: &str) -> Result<Json, Diagnostic> {
         self.take(key).ok_or_else(|| {
             refusal(place, format!("there is no \"{key}\"")).help("the file may be cut short, or of another format")
         })
     }
 
-    /// A size from 1 on.
+    /// Takes a size of 1 or more.
     pub(super) fn size(&mut self, key: &str, place: &str) -> Result<usize, Diagnostic> {
         let value = self.need(key, place)?;
         value
@@ -179,14 +178,14 @@ impl Object {
             .ok_or_else(|| refusal(place, format!("\"{key}\" is {value}")).valid("a whole number from 1 to 65536"))
     }
 
-    /// What nobody has taken.
+    /// The keys that no one took.
     pub(super) fn rest(self) -> impl Iterator<Item = (String, Json)> {
         self.0.into_iter()
     }
 }
 
 impl Json {
-    /// A whole number from 1 to 2^16.
+    /// An integer from 1 to 2^16. `None` for other values.
     pub(super) fn size(&self) -> Option<usize> {
         match *self {
             Self::Number(number) if number.fract() == 0.0 && (1.0..=65536.0).contains(&number) => Some(number as usize),
@@ -194,7 +193,7 @@ impl Json {
         }
     }
 
-    /// A number that f32 holds; `place` says which one.
+    /// A number within the range of f32. `place`: the number's place in messages.
     pub(super) fn f32(&self, place: &str) -> Result<f32, Diagnostic> {
         let Self::Number(number) = *self else {
             let found = if let Self::Text(text) = self { quoted(text) } else { self.to_string() };
@@ -208,7 +207,7 @@ impl Json {
         }
     }
 
-    /// Lists in lists, all of one length at each level, as a tensor.
+    /// Nested lists of equal lengths at each level, as a tensor.
     pub(super) fn tensor(&self, place: &str) -> Result<Tensor, Diagnostic> {
         let mut shape = Vec::new();
         let mut at = self;

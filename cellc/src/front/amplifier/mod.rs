@@ -1,9 +1,8 @@
-//! Models of guitar amplifiers as their users hold them: Neural Amp Modeler's `.nam`, and the JSON
-//! of RTNeural and AIDA-X.
+//! Models of guitar amplifiers: Neural Amp Modeler's `.nam`, and the JSON of RTNeural and AIDA-X.
 //!
-//! One sample a call: x `[1, inputs]` in, out `[1, outputs]` out; the states are variables. Numbers
-//! are read as the nearest f64 and rounded to the nearest f32, as the programs do that these files
-//! are for.
+//! A call processes one sample: x `[1, inputs]` in, out `[1, outputs]` out. States are variables.
+//! Numbers are rounded to the nearest f64, then to the nearest f32, as in the programs that play
+//! these files.
 
 mod json;
 mod nam;
@@ -30,10 +29,10 @@ use json::{Json, Object};
 /// Limit for the file.
 const LIMIT: Limit = Limit { what: "the JSON of an amplifier model", bytes: 64 << 20 };
 
-/// What a reader makes of a file.
+/// The result of a reader.
 struct Found {
     stack: Stack,
-    /// What of the file is about the model and not part of what is computed.
+    /// Facts about the model without influence on its results.
     ledger: Vec<LedgerEntry>,
     warnings: Diagnostics,
 }
@@ -45,10 +44,9 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
     bounded::read(file.path, &LIMIT).map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
 }
 
-/// Reads an amplifier model. The second part of what is returned holds the warnings.
+/// Reads an amplifier model. Returns the model and the warnings.
 ///
-/// # Errors
-/// Everything that is wrong with the file.
+/// # Errors All errors in the file.
 pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = read_file(file)?;
     let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes)?;
@@ -56,11 +54,10 @@ pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics>
     Ok((model, warnings))
 }
 
-/// Reads PyTorch's weights as JSON: an object of a `state_dict`'s tensors by name, each as lists of
-/// numbers.
+/// Reads PyTorch's weights as JSON: an object with the tensors of a `state_dict` by name, as nested
+/// lists of numbers.
 ///
-/// # Errors
-/// Everything that is wrong with the file.
+/// # Errors All errors in the file.
 #[cfg(feature = "read-safetensors")]
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
@@ -76,7 +73,7 @@ pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics
     Ok(TensorFile::new(shown, input_file(file.file_name(), &bytes), tensors))
 }
 
-/// The model in the text of a file; `name` is what generated code calls it.
+/// The model in the text of a file. `name`: the model's name in generated code.
 fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
     let parsed = json::parse(path, bytes)?;
     let name = Spanned::unplaced(name.to_owned());
@@ -109,7 +106,7 @@ fn read_bytes(path: &str, name: &str, bytes: &[u8]) -> Result<(Model, Diagnostic
     for entry in model.nodes.iter_mut().flat_map(|node| &mut node.ledger).filter(|entry| entry.attribute == "weights") {
         entry.given = Some(file.clone());
     }
-    // the header lists it with the first cell, or without one with the first product
+    // the header lists the facts with the first cell, or else with the first matrix product
     let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
     let first = first(|op| matches!(op, Op::Cell(_))).or_else(|| first(|op| matches!(op, Op::MatMul { .. })));
     if let Some(at) = first {
@@ -122,14 +119,14 @@ fn refusal(place: &str, found: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Origin::Unknown, found).layer(place)
 }
 
-/// An entry of the ledger for what is said about the model and has no part in what is computed.
+/// A ledger entry for a fact about the model without influence on its results.
 fn about(key: &str, value: &Json) -> LedgerEntry {
     let (given, origin) = (Some(value.to_string()), Origin::Unknown);
     LedgerEntry { attribute: key.to_owned(), given, taken: "about the model, not computed with".to_owned(), origin }
 }
 
-/// All of its keys are about the model; the `listed` ones, which a host adjusts rate and levels by,
-/// are entries of their own.
+/// Ledger entries for an object of facts about the model. The `listed` keys, by which a host
+/// adjusts rate and levels, get entries of their own.
 fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     let whole = about("metadata", &metadata);
     let Some(mut metadata) = Object::of(metadata) else { return vec![whole] };
@@ -138,14 +135,14 @@ fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
         Some(about(&format!("metadata.{key}"), &value))
     };
     let mut entries: Vec<_> = listed.iter().filter_map(entry).collect();
-    // where the entries say all, that it is there need not be said too
+    // if the entries cover all keys, an entry for the whole is redundant
     if entries.is_empty() || metadata.rest().next().is_some() {
         entries.insert(0, whole);
     }
     entries
 }
 
-/// Keys of the objects inside a value.
+/// Number of keys in all objects inside a value.
 fn nested_keys(value: &Json) -> usize {
     match value {
         Json::Object(inner) => inner.iter().map(|(_, value)| 1 + nested_keys(value)).sum(),
@@ -154,8 +151,8 @@ fn nested_keys(value: &Json) -> usize {
     }
 }
 
-/// What is left of an object: keys that are known to be about the model are listed, others are
-/// warned about.
+/// Handles the keys of an object that no one took: `known` facts about the model go into the
+/// ledger, other keys cause warnings.
 fn remaining(object: Object, known: &[&str], ledger: &mut Vec<LedgerEntry>, warnings: &mut Diagnostics) {
     let (mut room, mut left_out) = (LONGEST, 0);
     for (key, value) in object.rest() {

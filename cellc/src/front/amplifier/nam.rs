@@ -1,5 +1,4 @@
-//! `.nam`, the files of Neural Amp Modeler: its LSTM, its Linear, and containers of several sizes
-//! of these.
+//! Neural Amp Modeler's `.nam` files: LSTM, Linear, and containers with several sizes of these.
 
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
@@ -11,20 +10,20 @@ use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
 use crate::model::{Family, LedgerEntry, Tensor, counted};
 
-/// What diagnostics call the layers.
+/// Name of the layers in messages.
 const DECLARED_BY: &str = "NAM's LSTM";
 
-/// Keys that are about the model.
+/// Keys with facts about the model.
 const ABOUT: [&str; 1] = ["sample_rate"];
 
-/// Versions of the format in which an LSTM means the same: 0.5.0 to 0.7.x.
+/// True for versions of the format with the known meaning of an LSTM: 0.5.0 to 0.7.x.
 fn is_known(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let known = matches!((parts.next(), parts.next(), parts.next()), (Some(Some(0)), Some(Some(5..=7)), Some(Some(_))));
     known && parts.next().is_none()
 }
 
-/// What a file says beside the sizes of its layers.
+/// The contents of a file without the sizes of its layers.
 struct Parts {
     name: Spanned<String>,
     config: Json,
@@ -74,8 +73,8 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     weights.iter().enumerate().map(number).collect()
 }
 
-/// Models of several sizes, in ascending order of the largest value of a control for which each is
-/// meant. The last one is for the value 1, and the one that NAM begins with: it is read.
+/// Reads a container of models of several sizes, sorted by the largest value of the size control
+/// for each model. The last model, for the value 1, is NAM's default and is read.
 fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<Found, Diagnostics> {
     const PLACE: &str = "\"config\", \"submodels\"";
     if file.take("weights").is_some_and(|weights| !matches!(&weights, Json::Null) && weights != Json::List(Vec::new()))
@@ -134,7 +133,7 @@ fn container(file: &mut Object, config: Json, name: Spanned<String>) -> Result<F
     Ok(found)
 }
 
-/// An impulse response: the sum of the last samples, each with a weight, the newest first, and a
+/// An impulse response (FIR filter): the weighted sum of the last samples, newest first, plus a
 /// bias.
 fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> {
     const PLACE: &str = "\"config\"";
@@ -149,7 +148,7 @@ fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> 
             return Err(refusal(PLACE, format!("{channels} is {given}")).valid("1").into());
         }
     }
-    // how NAM computes the same sums
+    // the key selects an algorithm for the same sums
     config.take("implementation");
     if let Some((key, value)) = config.rest().next() {
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
@@ -161,7 +160,7 @@ fn linear(Parts { name, config, weights }: Parts) -> Result<Stack, Diagnostics> 
         return Err(refusal("\"weights\"", found).valid(format!("{needed} weights")).into());
     }
     let (response, bias) = weights.split_at(taps);
-    // the newest sample is the last of those that are kept
+    // the window has the newest sample last
     let reversed: Vec<f32> = response.iter().rev().copied().collect();
     let mut stack = Stack::new("NAM's Linear", name, Spanned::unplaced(1), None, None);
     let bias = bias.first().map(|bias| tensor(&[1], &[*bias]));
@@ -196,13 +195,13 @@ impl Sizes {
         }
     }
 
-    /// The length of a row that layer `layer` reads.
+    /// Input size of a layer.
     fn inputs(&self, layer: usize) -> usize {
         if layer == 0 { self.input_size } else { self.hidden_size }
     }
 
-    /// How many weights there have to be: of each layer rows of `[4H, in + H]`, biases, h and c at
-    /// first; then the head and its bias.
+    /// Number of weights in a file. Each layer has rows of `[4H, in + H]`, biases, and initial h
+    /// and c. The head and its bias follow.
     fn weights(&self) -> u64 {
         let [inputs, hidden, layers] = [self.input_size, self.hidden_size, self.num_layers].map(|size| size as u64);
         let layer = |inputs: u64| 4 * hidden * (inputs + hidden) + 4 * hidden + 2 * hidden;
@@ -227,7 +226,7 @@ impl Sizes {
         let mut stack = Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(self.input_size), None, None);
         for layer in 0..self.num_layers {
             let inputs = self.inputs(layer);
-            // a row of the matrix multiplies x, and then h
+            // a row of the matrix multiplies x, then h
             let matrix = next(4 * hidden * (inputs + hidden));
             let columns = |from: usize, to: usize| -> Vec<f32> {
                 matrix.chunks(inputs + hidden).flat_map(|row| &row[from..to]).copied().collect()
@@ -241,7 +240,7 @@ impl Sizes {
             let set = WeightSet {
                 w: named("W", &[rows, inputs], &columns(0, inputs)),
                 r: named("R", &[rows, hidden], &columns(inputs, inputs + hidden)),
-                // PyTorch has two, of which this is the sum
+                // the file has the sum of PyTorch's two biases
                 biases: vec![named("B", &[rows], next(rows)), named("zero", &[rows], &vec![0.0; rows])],
                 peepholes: None,
             };

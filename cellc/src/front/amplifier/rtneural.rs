@@ -1,4 +1,4 @@
-//! The JSON of RTNeural, and what AIDA-X adds to it: a skip and gains.
+//! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
 
 use super::json::{Json, Object};
 use super::{Found, about, of_metadata, refusal, remaining};
@@ -10,11 +10,11 @@ use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
 use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
 
-/// What diagnostics call the layers.
+/// Name of the layers in messages.
 const DECLARED_BY: &str = "RTNeural's layer";
 
-/// Keys that are about the model: what trainers and plug-ins write. `input_batch` and
-/// `output_batch` are a test of the trainer's.
+/// Keys with facts about the model, written by trainers and plug-ins. `input_batch` and
+/// `output_batch` are test data of the trainer.
 const ABOUT: [&str; 16] = [
     "author",
     "based",
@@ -34,7 +34,7 @@ const ABOUT: [&str; 16] = [
     "version",
 ];
 
-/// The types of layers that RTNeural has beside those that are read.
+/// RTNeural's types of layers that are supported.
 const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, activation";
 
 pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Diagnostics> {
@@ -93,12 +93,12 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<Found, Dia
     Ok(Found { stack, ledger, warnings })
 }
 
-/// The factor of a gain in dB, as AIDA-X has it: 0 from -90 dB down.
+/// The factor of a gain in dB, computed as in AIDA-X: 0 at -90 dB and below.
 pub(super) fn factor(decibels: f32) -> f32 {
     if decibels > -90.0 { 10f64.powf(f64::from(decibels) * 0.05) as f32 } else { 0.0 }
 }
 
-/// The last size of a shape, in which others may be open.
+/// The last size of a shape. Sizes before it may be open.
 fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
     let size = match shape {
         Json::List(sizes) if sizes.len() <= 3 => sizes.last().and_then(Json::size),
@@ -107,7 +107,7 @@ fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
     size.ok_or_else(|| refusal(place, "the shape does not end in a size").valid("[null, null, SIZE]"))
 }
 
-/// Adds a layer to what reads `inputs` values, and says how many it gives.
+/// Adds a layer with `inputs` inputs to the stack. Returns the layer's number of outputs.
 fn add(
     stack: &mut Stack,
     name: &Spanned<String>,
@@ -166,7 +166,8 @@ fn add(
     };
     match family {
         Some(family) => {
-            // the other activations of a cell are not written down, and RTNeural computes no others
+            // the file has no other activations of a cell, and RTNeural always uses the standard
+            // ones
             if !matches!(activation, None | Some(Function::Activation(Activation::Tanh))) {
                 let found = format!("the activation of the {kind} is {}", activation.map_or("", Function::name));
                 return Err(refusal(place, found)
@@ -213,12 +214,12 @@ fn add(
     Ok(units)
 }
 
-/// A function of what a layer gives.
+/// A function of a layer's outputs.
 #[derive(Clone, Copy, PartialEq)]
 enum Function {
-    /// Of each value.
+    /// Applied to each value.
     Activation(Activation),
-    /// Over all values.
+    /// Applied to all values together.
     Softmax,
 }
 
@@ -238,7 +239,7 @@ impl Function {
     }
 }
 
-/// What a layer's "activation" says; an empty text is none.
+/// The key "activation" of a layer. `None` for a missing or empty text, and for linear.
 fn activation(value: Option<Json>, place: &str) -> Result<Option<Function>, Diagnostic> {
     Ok(match value {
         None | Some(Json::Null) => None,

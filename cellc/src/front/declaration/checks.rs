@@ -1,4 +1,4 @@
-//! Whether keys go with each other, and with the file that they name.
+//! Checks that keys agree with each other and with the file they name.
 
 use super::Declaration;
 use super::form::NAME;
@@ -10,13 +10,13 @@ use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, Va
 use crate::request::Options;
 
 impl Declaration {
-    /// Keys that are missing, and those that go with others that are not there.
+    /// Reports missing keys, and keys without the keys they depend on.
     pub(super) fn check_keys(&self, seen: &[Key], problems: &mut Diagnostics) {
         let called = self.called;
         let tensors = self.tensor_file().is_some();
         let from_file = seen.contains(&Key::Model) || tensors;
         for key in [Key::HiddenSize, Key::InputSize, Key::Steps] {
-            // a file of tensors knows no number of steps
+            // a file of tensors has no number of steps
             let read = if key == Key::Steps { seen.contains(&Key::Model) } else { from_file };
             if called.takes(key) && !seen.contains(&key) && !read {
                 let problem =
@@ -81,7 +81,7 @@ impl Declaration {
         }
     }
 
-    /// Sizes that are others in a file of Apple's tensors.
+    /// Reports sizes in conflict with a file of Apple's tensors.
     #[cfg(feature = "read-safetensors")]
     pub(crate) fn disagreements_with_tensors(
         &self,
@@ -93,7 +93,7 @@ impl Declaration {
         Diagnostics(sizes.into_iter().filter_map(|(key, size)| self.disagreement(file, key, &size.into())).collect())
     }
 
-    /// Whether it is one step, and a file's metadata say that it is a sequence.
+    /// The error for a macro of one step if the file's metadata declare a sequence.
     #[cfg(feature = "read-safetensors")]
     pub(crate) fn sequence_of_file(&self, file: &Spanned<String>, read: &Declared) -> Option<Diagnostic> {
         let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
@@ -102,7 +102,7 @@ impl Declaration {
         Some(Diagnostic::error(file.origin.clone(), found).help(format!("declare it with {}", sequence.name())))
     }
 
-    /// What to know before a model file is compiled: the batch size that it may leave open.
+    /// The options for compiling a model file, with the batch size for its open sizes.
     pub(crate) fn options_for(&self, model: &Model) -> Result<Options, Diagnostics> {
         let file = self.model_file();
         let open = model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
@@ -110,7 +110,7 @@ impl Declaration {
             shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
         });
         match (open, self.keys.value(Key::Batch)) {
-            // by names, and what those leave open is judged as that of any model
+            // sizes given by name; the usual checks judge sizes left open
             (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
             (Some(node), None) => Err(Diagnostics(vec![
                 Diagnostic::error(
@@ -128,15 +128,15 @@ impl Declaration {
         }
     }
 
-    /// Whether a model file holds one cell of the macro's kind, and agrees with every key that is
-    /// given.
+    /// Checks that a model file contains one cell of the macro's kind, and that the cell agrees
+    /// with all given keys.
     pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let Some(file) = self.model_file() else { return problems };
         let cells = model.cells();
         let whole = match cells[..] {
             [cell] => Some((cell, false)),
-            // one operation that runs both ways
+            // one bidirectional operation
             [cell, other] if cell.w == other.w && cell.weight_set != other.weight_set => Some((cell, true)),
             _ => None,
         };
@@ -156,7 +156,7 @@ impl Declaration {
             );
             return problems;
         }
-        // the two directions of a sequence are put together from parts
+        // views and concatenations join the two directions of a sequence
         let others = model.all_nodes().into_iter().find(|node| match node.op {
             ValidOp::Cell(_) => false,
             ValidOp::View(_) | ValidOp::Concat(_) => !both_ways,
@@ -203,7 +203,7 @@ impl Declaration {
         problems
     }
 
-    /// A key that says something else than a file.
+    /// The error for a key that differs from the file. `None` if they agree.
     fn disagreement(&self, file: &Spanned<String>, key: Key, read: &Value) -> Option<Diagnostic> {
         let mut said = self.keys.said(key)?.clone();
         if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
@@ -224,15 +224,15 @@ impl Declaration {
     }
 }
 
-/// What stands for no clipping.
+/// The bound that means no clipping.
 const NO_CLIP: f32 = 0.0;
 
-/// The macro for what a model file holds.
+/// The macro that declares a cell.
 fn declares(cell: &ValidCell) -> &'static str {
     Macro::of(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
 }
 
-/// A file of more weights than a macro bakes in.
+/// The error for a file with more weights than a macro may embed.
 pub(crate) fn too_large(file: &Spanned<String>, bytes: usize) -> Diagnostic {
     Diagnostic::error(file.origin.clone(), format!("{} holds {bytes} bytes of weights", file.value))
         .valid(format!("a macro bakes in at most {MOST_BAKED} bytes (8 MiB), f32"))
@@ -243,6 +243,6 @@ pub(super) fn is_tensor_file(file: &str) -> bool {
     std::path::Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("safetensors"))
 }
 
-/// A macro's output passes through the compiler's memory several times over; a build script's does
-/// not.
+/// Limit for embedded weights in bytes. A macro's output passes through the compiler's memory
+/// several times, unlike a build script's.
 pub(crate) const MOST_BAKED: usize = 8 << 20;

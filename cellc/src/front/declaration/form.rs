@@ -1,5 +1,4 @@
-//! The form of a declaration: attributes, visibility, a name, and keys that have not been looked
-//! at.
+//! The syntax of a declaration: attributes, visibility, a name, and unparsed entries.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -9,7 +8,7 @@ use syn::{Token, token};
 
 use crate::diagnostic::Origin;
 
-/// The tokens that [`Origin::Token`] counts.
+/// The tokens behind [`Origin::Token`], by index.
 #[derive(Default)]
 pub(crate) struct TokenTable(Vec<TokenStream>);
 
@@ -22,7 +21,7 @@ impl TokenTable {
         Origin::Token(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// The tokens that an origin names; none where it names something else.
+    /// The tokens of an origin. `None` for other kinds of origins.
     pub(crate) fn get(&self, origin: &Origin) -> Option<&TokenStream> {
         match origin {
             Origin::Token(i) => self.0.get(usize::try_from(*i).ok()?),
@@ -31,12 +30,12 @@ impl TokenTable {
     }
 }
 
-/// A declaration whose keys have not been looked at.
+/// A declaration with unparsed entries.
 pub(super) struct Form {
     pub(super) attributes: TokenStream,
     pub(super) visibility: TokenStream,
     pub(super) name: Ident,
-    /// What stands between commas.
+    /// The tokens between commas.
     pub(super) entries: Vec<TokenStream>,
 }
 

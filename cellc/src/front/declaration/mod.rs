@@ -1,5 +1,5 @@
-//! The macros' way in: the tokens `pub Name<key = value, ...>` become a `Declaration`, in which
-//! every value remembers its tokens, so that whatever is wrong with it is reported there.
+//! Parser of the macros: the tokens `pub Name<key = value, ...>` become a `Declaration`. Every
+//! value keeps its tokens, so that errors point at them.
 
 mod checks;
 mod form;
@@ -20,38 +20,38 @@ pub(crate) use form::TokenTable;
 use form::{Form, NAME, split};
 use tokens::Reader;
 
-/// What a macro call declares, as far as its tokens tell.
+/// The declaration in a macro call.
 pub(crate) struct Declaration {
     pub(crate) called: Macro,
-    /// Attributes and doc comments in front, for the type.
+    /// Attributes and doc comments for the generated type.
     pub(crate) attributes: TokenStream,
     pub(crate) visibility: TokenStream,
     pub(crate) name: Ident,
-    /// What is declared, and the files that say more of it.
+    /// The keys of the layers, and of the model or weights file.
     pub(crate) keys: Keys,
-    /// Whether enough is known to read the model file: without its batch size, say, what follows
-    /// would be noise.
+    /// False after an error in a key without which the model file cannot be judged, such as its
+    /// batch size.
     pub(crate) readable: bool,
-    /// What was chosen about the code.
+    /// Options of the generated code.
     pub(crate) options: Options,
 }
 
-/// What [`parse`] found.
+/// The result of [`parse`].
 pub(crate) struct Parsed {
-    /// None where so much was wrong that there is nothing to go on with.
+    /// `None` after an error of syntax.
     pub(crate) declaration: Option<Declaration>,
     pub(crate) tokens: TokenTable,
     pub(crate) problems: Diagnostics,
 }
 
-/// Reads a macro's tokens; reports everything that is wrong with keys and the form of values.
+/// Parses a macro's tokens. Reports all errors in the syntax, in keys and in the form of values.
 pub(crate) fn parse(called: Macro, input: TokenStream) -> Parsed {
     let mut tokens = TokenTable::default();
     let mut problems = Diagnostics::default();
     let declaration = match Form::parse(input) {
         Ok(form) => Some(interpret(called, form, &mut tokens, &mut problems)),
         Err(error) => {
-            // a place of no tokens at all (the end of the input) is the macro call itself
+            // a span without tokens, such as the end of input, stands for the macro call
             let origin = tokens.add(Ident::new("_at", error.span()));
             problems.push(Diagnostic::error(origin, error.to_string()).valid(example(called)));
             None
@@ -77,7 +77,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
         readable: true,
         options: Options::default().with_name(name).with_weights_as(WeightsAs::Inline).with_runtime(true),
     };
-    // also keys whose value was wrong: they are not missing then, and may not come twice
+    // includes keys with a wrong value, which are neither missing nor valid twice
     let mut seen: Vec<Key> = Vec::new();
     for entry in form.entries {
         let Some((name, value)) = split(entry.clone()) else {
@@ -89,7 +89,7 @@ fn interpret(called: Macro, form: Form, tokens: &mut TokenTable, problems: &mut 
             continue;
         };
         let Some(key) = find(called, &name, tokens, problems) else {
-            // a key that is merely misspelt is not missing as well
+            // a misspelt key does not count as missing
             seen.extend(closest(called, &name.unraw().to_string()));
             continue;
         };
@@ -137,13 +137,13 @@ fn find(called: Macro, name: &Ident, tokens: &mut TokenTable, problems: &mut Dia
     None
 }
 
-/// The key that a misspelt one most likely stands for.
+/// The most similar key. `None` if no key is similar.
 fn closest(called: Macro, text: &str) -> Option<Key> {
     let distance = |key: &Key| edit_distance(text, key.name());
     called.keys().min_by_key(distance).filter(|key| distance(key) <= key.name().len() / 3)
 }
 
-/// How many letters must be put in, left out or changed to make `b` of `a`: Levenshtein's distance.
+/// Levenshtein's distance: the number of letters to insert, delete or replace.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -170,7 +170,8 @@ impl Declaration {
         self.keys.get(Key::Model)
     }
 
-    /// The `.bin`, likewise; none: beside the model. Without a model, the `.safetensors`.
+    /// The file of weights, relative to the folder of Cargo.toml: a `.bin` with a model, else a
+    /// `.safetensors`. `None`: the `.bin` next to the model.
     pub(crate) fn weights_file(&self) -> Option<Spanned<String>> {
         self.keys.get(Key::Weights)
     }
@@ -182,7 +183,7 @@ impl Declaration {
         self.weights_file().filter(|said| taken && is_tensor_file(&said.value))
     }
 
-    /// What is said of a file of PyTorch's weights; none where a key is missing.
+    /// The keys of a file of PyTorch's weights. `None` if a required key is missing.
     #[cfg(feature = "read-safetensors")]
     pub(crate) fn keys_of_file(&self) -> Option<Keys> {
         if self.called.is_sequence() && self.keys.origin(Key::Steps).is_none() {
@@ -193,8 +194,8 @@ impl Declaration {
         Some(keys)
     }
 
-    /// What is declared, weights apart; none where it names a model file, or lacks a size that no
-    /// file of tensors has told.
+    /// The declared layers without weights. `sizes`: hidden size and input size in a file of
+    /// tensors. `None` for a model file, or if a size is unknown.
     pub(crate) fn declared(&self, sizes: Option<(usize, usize)>) -> Option<Declared> {
         let name = Spanned { value: self.name.unraw().to_string(), origin: NAME };
         let size = |key: Key, told: Option<usize>| {

@@ -42,7 +42,7 @@ impl Reader<'_> {
         self.refuse(self.origin.clone(), found, self.key.valid(self.called))
     }
 
-    /// The value that the tokens after the `=` are.
+    /// Reads the tokens behind the `=`. `None` after an error.
     pub(super) fn read(&mut self, tokens: TokenStream) -> Option<Value> {
         let value = &self.written(tokens)?;
         match self.key.takes() {
@@ -117,7 +117,7 @@ impl Reader<'_> {
     fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {
         let word = value.word();
         let meant = words.into_iter().find(|(name, _)| word.as_deref() == Some(*name)).map(|(_, meaning)| meaning);
-        // Apple's has two directions
+        // Apple's gru has two directions
         let meant =
             meant.filter(|meant| !self.called.is_apple() || *meant != Value::Direction(Direction::Bidirectional));
         meant.or_else(|| self.wrong(value))
@@ -180,7 +180,7 @@ impl Reader<'_> {
         }
         match Activation::new(&name, numbers[0], numbers[1]) {
             Ok(activation) => Some(activation),
-            // what has no default
+            // an activation without defaults
             Err(error) => {
                 let origin = self.tokens.add(element);
                 self.refuse(origin, format!("`{}`: {error}", element.source()), format!("{name}(alpha, beta)"))
@@ -188,7 +188,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A list of texts, each read by itself; `what` is what each says.
+    /// Reads a list of texts one by one. `what`: the meaning of a text, in messages.
     fn texts<T>(&mut self, value: &ValueTokens, read: fn(&str) -> Result<T, String>, what: &str) -> Option<Vec<T>> {
         let elements = self.list(value)?;
         let mut all = Vec::new();

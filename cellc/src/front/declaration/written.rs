@@ -1,15 +1,15 @@
-//! The values of keys, as far as they are values of any key: literals, words, calls and lists. syn
-//! parses them as expressions, but what it has for expressions is three quarters of the time that
-//! syn takes in the first build of everyone who uses a macro.
+//! Values in their general form: literals, words, calls and lists. syn could parse them as
+//! expressions, but its expressions are three quarters of syn's compile time, in the first build of
+//! every user of a macro.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Lit;
 
-/// How much of a value a message shows.
+/// Maximum length of a value in a message.
 const LONGEST: usize = 40;
 
-/// The tokens of a value, without the groups in which a fragment of `macro_rules!` arrives.
+/// The tokens of a value, without the invisible groups around fragments of `macro_rules!`.
 #[derive(Clone, Debug)]
 pub(super) struct ValueTokens(Vec<TokenTree>);
 
@@ -56,8 +56,7 @@ impl ValueTokens {
         }
     }
 
-    /// Whether it is the path of a constant, or of something else that a macro cannot see: `SIZE`,
-    /// `sizes::hidden`.
+    /// True if the value is a path, whose meaning a macro cannot see: `SIZE`, `sizes::hidden`.
     pub(super) fn is_path(&self) -> bool {
         let is_colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
         let constant = |word: &Ident| word.to_string().contains(char::is_uppercase);
@@ -71,7 +70,7 @@ impl ValueTokens {
         }
     }
 
-    /// `called(argument, ...)`: what is called, and the arguments.
+    /// The function and the arguments of `called(argument, ...)`.
     pub(super) fn call(&self) -> Option<(Self, Vec<Self>)> {
         let [called @ .., TokenTree::Group(arguments)] = &self.0[..] else { return None };
         let called = Self::new(called.iter().cloned());
@@ -87,9 +86,9 @@ impl ValueTokens {
         }
     }
 
-    /// As its author wrote it, cut where it is long.
+    /// The source of the value, truncated to [`LONGEST`] characters.
     pub(super) fn source(&self) -> String {
-        // tokens print apart, and a sign stands before its number
+        // tokens print with spaces between, but a sign belongs directly in front of its number
         let (sign, rest) = match &self.0[..] {
             [TokenTree::Punct(sign), rest @ ..] if "-!*".contains(sign.as_char()) => (sign.to_string(), rest),
             all => (String::new(), all),
@@ -108,13 +107,13 @@ impl ToTokens for ValueTokens {
     }
 }
 
-/// What is between commas, of which one may stand at the end.
+/// The values between commas. A trailing comma is allowed.
 fn split(tokens: TokenStream) -> Option<Vec<ValueTokens>> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
     let mut values: Vec<ValueTokens> =
         trees.split(is_comma).map(|value| ValueTokens::new(value.iter().cloned())).collect();
-    // behind the last comma, or between the brackets of an empty list
+    // behind a trailing comma, or in an empty list
     values.pop_if(|last| last.is_empty());
     values.iter().all(|value| !value.is_empty()).then_some(values)
 }

@@ -1,4 +1,4 @@
-//! One recurrent layer that is declared, in a model by itself or in a stack.
+//! A declared recurrent layer, in a model by itself or in a stack.
 
 pub(crate) mod apple;
 
@@ -14,43 +14,44 @@ use crate::model::{
     Activation, Cell, CellKind, Coupled, Direction, Family, LedgerEntry, Op, ResetGate, Tensor, ValueId, WeightLayout,
 };
 
-/// Recurrent layers with their inputs and outputs; nothing in it has been judged.
+/// A declaration of recurrent layers, not yet validated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Declared {
-    /// The name of the type.
+    /// The name of the generated type.
     pub(crate) name: Spanned<String>,
-    /// What diagnostics call the declaration: `gru_cell!`, `Builder::gru`.
+    /// The declaration's name in messages: `gru_cell!`, `Builder::gru`.
     pub(crate) declared_by: &'static str,
     pub(crate) family: Family,
     pub(crate) hidden_size: Spanned<usize>,
     pub(crate) input_size: Spanned<usize>,
-    /// All else that is said of it; what is left out is as in OpenVINO.
+    /// All other keys. Defaults are OpenVINO's.
     pub(crate) keys: Keys,
-    /// None: given at run time.
+    /// The weights. `None`: inputs at run time.
     pub(crate) weights: Option<Spanned<Baked>>,
-    /// Whether its inputs and outputs are those of Apple's `gru`.
+    /// True if inputs and outputs are those of Apple's `gru`.
     pub(crate) is_apples: bool,
 }
 
-/// Where a recurrent layer is.
+/// Place of a recurrent layer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::front) enum LayerPlace {
-    /// By itself: its states are inputs and outputs.
+    /// A model of one layer: the states are inputs and outputs.
     Alone,
-    /// In a stack, whose type holds its states; with its number where the stack has several.
+    /// A layer of a stack: the generated type holds the states. The index is `None` in a stack of
+    /// one recurrent layer.
     InStack(Option<usize>),
 }
 
-/// What a layer gives on.
+/// The outputs of a layer.
 pub(in crate::front) struct LayerOutputs {
-    /// h of a step `[N, H]`; Y of a sequence `[N, D, T, H]`
+    /// One step: h `[N, H]`. Sequence: Y `[N, D, T, H]`.
     pub(in crate::front) output: ValueId,
-    /// The states after it: h_out, then c_out.
+    /// The states after the call: h_out, then c_out.
     pub(super) states: Vec<(&'static str, ValueId)>,
 }
 
 impl Declared {
-    /// One step of a cell, all attributes left out.
+    /// One step of a cell without further keys.
     pub(crate) fn new(
         family: Family,
         declared_by: &'static str,
@@ -89,7 +90,7 @@ impl Declared {
         self.keys.get(Key::Activations).or_else(|| apple::activations(&self.keys))
     }
 
-    /// How many steps a sequence has; none: one step, and no sequence.
+    /// Number of steps of a sequence. `None`: one step of a cell.
     pub(crate) fn steps(&self) -> Option<Spanned<usize>> {
         self.keys.get(Key::Steps)
     }
@@ -102,12 +103,13 @@ impl Declared {
         self.keys.value(Key::Layers).unwrap_or(1)
     }
 
-    /// Whether the recurrent bias of a GRU's candidate stands outside of the reset gate.
+    /// True if the recurrent bias of a GRU's candidate is outside of the product with the reset
+    /// gate.
     pub(crate) fn outer_bias(&self) -> bool {
         self.is_apples && apple::reset_gate(&self.keys) == AppleResetGate::AfterMatMulOuterBias
     }
 
-    /// The length of a row that layer `layer` reads.
+    /// Input size of a layer.
     pub(crate) fn layer_input(&self, layer: usize) -> usize {
         match layer {
             0 => self.input_size.value,
@@ -115,7 +117,7 @@ impl Declared {
         }
     }
 
-    /// What the weights of a layer are to be in order for.
+    /// The cell that the weights of a layer must fit.
     pub(crate) fn wanted(&self, layer: usize) -> Wanted {
         Wanted {
             kind: self.kind(),
@@ -127,25 +129,25 @@ impl Declared {
         }
     }
 
-    /// Whose names, shapes and order the weights have that are given at run time.
+    /// The framework with the names, shapes and order of weights given at run time.
     fn framework(&self) -> Framework {
         if self.is_apples { Framework::Apple } else { Framework::OpenVino }
     }
 
-    /// How the operation's inputs hold its weights.
+    /// The layout of the weights in the operation's inputs.
     fn layout(&self) -> WeightLayout {
         let wanted = self.wanted(0);
         let framework = self.framework();
         if framework == Framework::OpenVino || self.weights.is_some() {
-            // weights that are known have been put in order
+            // constant weights were converted to OpenVINO's layout
             return WeightLayout::new(wanted.kind, self.keys.value(Key::WeightsFormat).unwrap_or_default());
         }
         let biases = framework.bias_tensors(wanted).last().copied().unwrap_or_default();
         layout(framework, wanted, biases).expect("Apple has the cell that it declares")
     }
 
-    /// Takes from `framework` what it always computes, and refuses what it never does; `origin` is
-    /// where its weights were given.
+    /// Sets the keys implied by `framework`, and refuses values without support in it. `origin`:
+    /// the place of the weights.
     #[cfg(any(feature = "builder", feature = "read-safetensors"))]
     pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
@@ -198,7 +200,8 @@ impl Declared {
         }
     }
 
-    /// One layer, from its input by rows: the first where several are declared.
+    /// Adds one layer with the input `x`, of shape `[N, I]` or `[N, T, I]`. Its weights are those
+    /// of the first declared layer.
     pub(in crate::front) fn layer(&self, graph: &mut Graph, place: LayerPlace, x: ValueId) -> LayerOutputs {
         let name = &self.name.origin;
         let hidden = &self.hidden_size;
@@ -206,7 +209,7 @@ impl Declared {
         let (batch, d) = (self.rows(), self.direction().count());
         let cell = self.cell();
         let kind = cell.kind;
-        // states of a layer; a sequence has one for each direction
+        // shape of the states; a sequence has one state for each direction
         let state_shape = match sequence {
             Some(_) => vec![batch, d, hidden.value],
             None => vec![batch, hidden.value],
@@ -223,7 +226,7 @@ impl Declared {
         let mut inputs = vec![x];
         for (i, (state, _)) in state_names.iter().enumerate() {
             let shape = state_shape.clone();
-            // every row starts alike
+            // every row starts with the same state
             let initial = weights.and_then(|weights| weights.initial.get(i)).map(|row| {
                 let values: Vec<f32> = (0..batch * row.len()).map(|at| row.get_f32(at % row.len())).collect();
                 Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
@@ -340,7 +343,7 @@ impl Declared {
     }
 }
 
-/// What became of a key.
+/// The ledger entry of a key.
 fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
     given(key.name(), keys.said(key).map(|said| said.with(said.value.to_string())), taken)
 }

@@ -88,7 +88,7 @@ impl Framework {
     pub(crate) fn bias_tensors(self, wanted: Wanted) -> &'static [usize] {
         let after = wanted.kind.reset_gate() == Some(ResetGate::AfterMatMul);
         match self {
-            // the input's is another name for zero where it is left out
+            // a missing `input_bias` is zero
             Self::Apple if after && !wanted.outer_bias => &[0, 1, 2],
             Self::PyTorch => &[0, 2],
             Self::OpenVino | Self::Onnx | Self::Keras | Self::Apple => &[0, 1],
@@ -200,14 +200,14 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     }
     let gates = wanted.places(framework)?;
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
-    // where the bias of a gate starts that joins W x, and that joins R h
+    // first gate's bias of W x, and of R h
     let given = |tensor: usize, part: usize| (tensor < biases).then_some(BiasPart { tensor, part });
     let (of_input, of_recurrence) = match framework {
         Framework::Onnx => (given(0, 0), given(0, gates.len())),
         Framework::PyTorch => (given(0, 0), given(1, 0)),
         Framework::Keras if after => (given(0, 0), given(0, gates.len())),
         Framework::Apple if after && !outer_bias => (given(1, 0), given(0, 0)),
-        // the sum; of a GRU whose recurrent bias stands outside it is that of the input
+        // one summed bias; a GRU's outer recurrent bias is part of the input's
         Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
     };
     let mut parts = Vec::new();
@@ -240,7 +240,7 @@ pub(crate) fn convert(framework: Framework, wanted: Wanted, sets: &[WeightSet]) 
         let found = format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
         Diagnostics(vec![Diagnostic::error(Origin::Unknown, found)])
     })?;
-    // sizes may be anything until they have been compared with the tensors
+    // the sizes are unchecked up to here, so products saturate
     let rows = kind.gates().saturating_mul(hidden_size);
     let mut problems = Diagnostics::default();
     if hidden_size == 0 || input == 0 {

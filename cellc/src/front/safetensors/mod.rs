@@ -1,5 +1,5 @@
-//! Weights from `.safetensors` files: PyTorch's by the names that a `state_dict` has for them, and
-//! Apple's by the names of its arguments.
+//! Weights from `.safetensors` files: PyTorch's by the names in a `state_dict`, Apple's by the
+//! names of `gru`'s arguments.
 
 mod header;
 
@@ -19,49 +19,49 @@ use super::weights::{Baked, CellWeights, DenseLayer};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS, Wording, quoted};
 use crate::model::{Activation, CellKind, Direction, ElementType, InputFile, Tensor, shape_text};
 
-/// How many surplus tensors are named.
+/// Maximum number of surplus tensors in a message.
 const MOST_LISTED: usize = 8;
 
-/// The tensors of a file, over its bytes.
+/// The tensors of a file, as ranges of its bytes.
 #[derive(Debug)]
 pub(crate) struct TensorFile {
-    /// As the user named it.
+    /// The file as named by the user.
     pub(super) shown: String,
     file: InputFile,
     metadata: BTreeMap<String, String>,
-    /// The ones whose elements are of a type that no model has, by that type's name.
+    /// Tensors by name. `Err`: the name of an element type without a counterpart in models.
     tensors: BTreeMap<String, Result<Tensor, &'static str>>,
 }
 
-/// Which of a file's tensors are meant, and what is known of them.
+/// The tensors to read from a file, and known properties of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection<'a> {
-    /// None: as the file has it.
+    /// `None`: as in the file.
     pub(crate) hidden_size: Option<usize>,
-    /// None: as the file has it.
+    /// `None`: as in the file.
     pub(crate) input_size: Option<usize>,
-    /// None: as many as the file has.
+    /// `None`: all layers of the file.
     pub(crate) layers: Option<usize>,
-    /// None: one step of a cell.
+    /// Direction of a sequence. `None`: one step of a cell.
     pub(crate) sequence: Option<Direction>,
-    /// The module's name: what stands in front of the names of its tensors.
+    /// The name of the recurrent module, a prefix of the names of its tensors.
     pub(crate) prefix: Option<&'a str>,
-    /// The name of the dense layer behind.
+    /// The name of the dense layer behind the recurrent layers.
     pub(crate) head: Option<&'a str>,
     pub(crate) head_activation: Option<Activation>,
-    /// None: PyTorch's.
+    /// `None`: PyTorch's order.
     pub(crate) gate_order: Option<GateOrder>,
-    /// How messages name options.
+    /// Names of options in messages.
     pub(crate) wording: Wording,
 }
 
-/// What a file holds of what was meant.
+/// The weights found in a file.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
     pub(crate) baked: Baked,
-    /// The tensors of other modules, which nothing takes.
+    /// The unused tensors, all of other modules.
     pub(crate) left: Vec<String>,
 }
 
@@ -71,8 +71,7 @@ fn error(found: impl Into<String>) -> Diagnostic {
 
 /// Reads a file's table of tensors.
 ///
-/// # Errors
-/// If it cannot be read, or is no such file.
+/// # Errors If the file cannot be read or is no `.safetensors` file.
 pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Diagnostics> {
     let file = file.into();
     let shown = file.shown();
@@ -109,25 +108,26 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
 }
 
 impl TensorFile {
-    /// The tensors of a file in another format, without metadata. `shown`: the file as the user
-    /// named it.
+    /// Tensors of a file in another format, without metadata. `shown`: the file as named by the
+    /// user.
     #[cfg(feature = "json")]
     pub(super) fn new(shown: String, file: InputFile, tensors: BTreeMap<String, Tensor>) -> Self {
         let tensors = tensors.into_iter().map(|(name, tensor)| (name, Ok(tensor))).collect();
         Self { shown, file, metadata: BTreeMap::new(), tensors }
     }
 
-    /// A tensor, if there is one of that name.
+    /// The tensor of a name. `None` if the tensor is missing or has an unsupported element type.
     pub(crate) fn get(&self, name: &str) -> Option<&Tensor> {
         self.tensors.get(name)?.as_ref().ok()
     }
 
-    /// Its metadata by name.
+    /// The file's metadata, sorted by name.
     pub(super) fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
     }
 
-    /// The refusal of a layer that no option declares, if one of these tensors is of one.
+    /// The error for the first tensor of a layer that no option declares. `None` without such a
+    /// tensor.
     pub(super) fn undeclared(&self, names: &[String]) -> Option<Diagnostic> {
         let axes = |name: &str| self.get(name).map_or(0, |tensor| tensor.shape().len());
         let (name, what) = undeclared(names.iter().map(|name| (&name[..], axes(name))))?;
@@ -140,8 +140,8 @@ impl TensorFile {
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
 
-    /// What no option can declare of a file of which no kind of cell is given: an LSTM with
-    /// projections, or a layer that is none.
+    /// A reason for which no options can declare the file, for messages without a kind of cell: an
+    /// LSTM with projections, or a layer other than recurrent and dense ones.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let own = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
@@ -159,21 +159,21 @@ impl TensorFile {
         error(found).valid("an LSTM without proj_size").help(WITHOUT_PROJECTIONS)
     }
 
-    /// What the file holds, a module after the other, to choose from; none: nothing.
+    /// A list of the file's modules, for messages. `None` for a file without tensors.
     pub(super) fn holds(&self, wording: Wording) -> Option<String> {
         let all: Vec<String> = self.tensors.keys().cloned().collect();
         self.lists(&all, &self.head_inputs(), wording)
     }
 
-    /// What the file holds that the declared layers do not use, a module after the other.
-    /// `has_head`: true if the dense layer behind them is declared.
+    /// A list of the modules with unused tensors, for messages. `has_head`: true if the dense layer
+    /// is declared.
     pub(super) fn holds_unused(&self, unused: &[String], has_head: bool, wording: Wording) -> Option<String> {
         let head_inputs = if has_head { BTreeSet::new() } else { self.head_inputs() };
         self.lists(unused, &head_inputs, wording)
     }
 
-    /// The modules of these tensors, a module after the other. `head_inputs`: numbers of columns of
-    /// the matrices that can be the dense layer behind the recurrent ones.
+    /// A list of the modules of the given tensors, for messages. `head_inputs`: numbers of columns
+    /// of the matrices that may be the dense layer behind the recurrent layers.
     fn lists(&self, names: &[String], head_inputs: &BTreeSet<usize>, wording: Wording) -> Option<String> {
         let mut modules: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for (name, tensor) in self.tensors.iter().filter(|(name, _)| names.contains(name)) {
@@ -203,12 +203,13 @@ impl TensorFile {
         })
     }
 
-    /// Rows and columns of a module's matrix `weight`.
+    /// Rows and columns of a module's matrix `weight`. `None` without a module name or such a
+    /// matrix.
     fn dense(&self, module: &str) -> Option<(usize, usize)> {
         if module.is_empty() { None } else { self.matrix(module, "weight") }
     }
 
-    /// Rows and columns of a module's matrix.
+    /// Rows and columns of a module's matrix. `None` if the tensor is missing or no matrix.
     fn matrix(&self, module: &str, own: &str) -> Option<(usize, usize)> {
         match self.get(&format!("{}{own}", with_dot(Some(module))))?.shape() {
             &[rows, columns] => Some((rows, columns)),
@@ -216,8 +217,8 @@ impl TensorFile {
         }
     }
 
-    /// Numbers of columns of a dense layer behind the recurrent layers of the file: their units, or
-    /// those of both directions.
+    /// Possible input sizes of a dense layer: the hidden sizes of the file's layers, doubled for
+    /// bidirectional layers.
     fn head_inputs(&self) -> BTreeSet<usize> {
         let units = |name: &String| {
             let own = name.rsplit('.').next().filter(|own| own.starts_with("weight_hh"))?;
@@ -227,7 +228,7 @@ impl TensorFile {
         self.tensors.keys().filter_map(units).collect()
     }
 
-    /// A module: what it seems to be, and how it is chosen.
+    /// A module in words: its likely kind of layer, and the options to select it.
     fn module(
         &self,
         module: &str,
@@ -268,10 +269,10 @@ impl TensorFile {
     }
 }
 
-/// Cells of PyTorch, how many gates they have, and what the command calls them.
+/// PyTorch's cells: name, number of gates, and the option's word.
 const CELLS: [(&str, usize, &str); 3] = [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
-/// Looks tensors up, and keeps account of which.
+/// A reader of tensors that records the names of the tensors it took.
 struct Reading<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
@@ -280,13 +281,13 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// A tensor; a problem if the file has none of that name. `shape` is what it should have, as
-    /// far as is known.
+    /// A tensor of the recurrent module. `None` after an error. `shape`: the expected shape, for
+    /// messages.
     fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
         self.module_tensor(name, shape, Key::Prefix)
     }
 
-    /// The same, of a module that is named by `key`.
+    /// A tensor of the module named by the option `key`. `None` after an error.
     fn module_tensor(&mut self, name: &str, shape: &str, key: Key) -> Option<Named> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
@@ -322,7 +323,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Where a tensor of such a name stands instead.
+    /// Help that names other modules with a tensor of this name. `None` without such modules.
     fn elsewhere(&self, name: &str, key: Key) -> Option<String> {
         let own = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
@@ -341,8 +342,8 @@ impl Reading<'_> {
         self.file.tensors.contains_key(name)
     }
 
-    /// What the file has and nothing has asked for, of the module that is meant; of all of it,
-    /// where none is named. `help` is about the first.
+    /// Reports the tensors under `prefix` that were not taken. `help`: advice for the first of
+    /// them.
     fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> String) {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
@@ -358,7 +359,7 @@ impl Reading<'_> {
     }
 }
 
-/// The first finite number that becomes infinite in f32.
+/// The first finite number beyond the range of f32.
 fn beyond_f32(tensor: &Tensor) -> Option<f64> {
     let all = if tensor.element() == ElementType::F64 { tensor.len() } else { 0 };
     (0..all).map(|i| tensor.get_f64(i)).find(|value| value.is_finite() && (*value as f32).is_infinite())
@@ -371,18 +372,17 @@ fn with_dot(prefix: Option<&str>) -> String {
     }
 }
 
-/// Recurrent layers of PyTorch and the dense one behind them: `weight_ih_l0`, `weight_hh_l0`,
-/// `bias_ih_l0`, `bias_hh_l0`, with `_reverse` behind them those of the other direction; of a cell
-/// module the same names without `_l0`. Either all layers have biases or none has.
+/// Recurrent layers of PyTorch and the dense layer behind them. The tensors are `weight_ih_l0`,
+/// `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`, with the suffix `_reverse` for the reverse
+/// direction; for a cell module, without `_l0`. Biases are present in all layers or in none.
 ///
-/// # Errors
-/// Every tensor that is missing, of the wrong shape or type, or that nothing takes.
+/// # Errors Every tensor that is missing, surplus, or of the wrong shape or type.
 pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
     let mut reading =
         Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
     let prefix = with_dot(meant.prefix);
     let gates = kind.gates();
-    // nn.GRUCell and its like have one layer, which they do not number
+    // nn.GRUCell and similar modules have one layer without a number
     let cell_module = meant.sequence.is_none() && reading.has(&format!("{prefix}weight_ih"));
     let suffix = |layer: usize, reverse: bool| match (cell_module, reverse) {
         (true, _) => String::new(),
@@ -403,7 +403,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
             format!("they see the whole sequence in a call: give its steps by {steps}, and {direction} bidirectional");
         return Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]));
     }
-    // PyTorch numbers layers without gaps, and has no more of them than the file has tensors
+    // PyTorch numbers layers without gaps, and a file has at least one tensor per layer
     let numbered = (0..file.tensors.len()).take_while(|l| reading.has(&format!("{prefix}weight_ih_l{l}"))).count();
     let layers = meant.layers.unwrap_or(numbered.max(1));
     if layers > file.tensors.len().max(1) {
@@ -435,7 +435,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
                 return Err(reading.problems);
             }
         };
-    // the same number of rows for every unit, but of another cell
+    // the shape fits another kind of cell
     let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
     if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
         && let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| {
@@ -454,8 +454,8 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         let input_size = if layer == 0 { input } else { hidden_size.saturating_mul(directions) };
         let mut sets = Vec::new();
         for direction in 0..directions {
-            // a sequence in reverse alone is one that was trained forward on turned input: PyTorch
-            // has no other
+            // PyTorch has no layers of the reverse direction alone: such a layer was trained
+            // forward on reversed input
             let suffix = suffix(layer, direction == 1);
             let mut tensor =
                 |name: &str, shape: &[usize]| reading.tensor(&format!("{prefix}{name}{suffix}"), &shape_text(shape));
@@ -522,7 +522,7 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
 }
 
 impl Reading<'_> {
-    /// `weight [O, inputs]` and, where there is one, `bias [O]`.
+    /// The dense layer: `weight [O, inputs]` and optionally `bias [O]`. `None` after an error.
     fn head(&mut self, name: &str, inputs: usize, activation: Option<Activation>) -> Option<DenseLayer> {
         let prefix = with_dot(Some(name));
         let shape = format!("[outputs, {inputs}]");
@@ -545,7 +545,7 @@ impl Reading<'_> {
         })
     }
 
-    /// The words of `done`, and the element types of the tensors that are not f32.
+    /// The text `done` with the element types of tensors other than f32.
     fn with_types(&self, done: &str) -> String {
         let of = |name: &String| match self.file.tensors.get(name) {
             Some(Ok(tensor)) if tensor.element() != ElementType::F32 => Some(tensor.element().name()),

@@ -1,10 +1,9 @@
-//! The header of a `.safetensors` file: what its tensors are, and where. The crate `safetensors`
-//! reads the same (the tests compare the two), but brings serde into the first build of everyone
-//! who uses a macro.
+//! The header of a `.safetensors` file. The crate `safetensors` reads the same headers (tests
+//! compare the two), but would add serde to the first build of every user of a macro.
 //!
 //! A header is a length of eight bytes and a JSON object of tensors by name. Each tensor has
-//! `dtype`, `shape` and `data_offsets`, which count from the end of the header. The key
-//! `__metadata__` maps texts to texts.
+//! `dtype`, `shape` and `data_offsets`, counted from the end of the header. The key `__metadata__`
+//! maps texts to texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,10 +11,10 @@ use std::ops::Range;
 use crate::diagnostic::quoted;
 use crate::model::{ElementType, shape_text};
 
-/// The longest header that is read: that of the crate.
+/// Maximum length of a header in bytes, equal to the crate's limit.
 const LONGEST: usize = 100_000_000;
 
-/// Every type of elements: its name, its bits, and the same type where models have it.
+/// All element types: name, bits, and the element type of models. `None`: models have no such type.
 const DTYPES: [(&str, usize, Option<ElementType>); 22] = [
     ("BOOL", 8, None),
     ("F4", 4, None),
@@ -49,17 +48,16 @@ pub(super) struct Header {
 
 pub(super) struct TensorInfo {
     pub(super) name: String,
-    /// The name of its elements' type, and the same type where models have it.
+    /// Name of the element type, and the element type of models. `None`: models have no such type.
     pub(super) element: (&'static str, Option<ElementType>),
     pub(super) shape: Vec<usize>,
-    /// Where it is in the file.
+    /// The range of bytes in the file.
     pub(super) bytes: Range<usize>,
 }
 
-/// Reads the header of a file that is given as a whole.
+/// Reads the header of a complete file.
 ///
-/// # Errors
-/// What is wrong, about "it", the file.
+/// # Errors A sentence about "it", the file.
 pub(super) fn read(file: &[u8]) -> Result<Header, String> {
     let Some((length, rest)) = file.split_first_chunk() else {
         return Err(format!("it has {} bytes, fewer than the 8 that every header begins with", file.len()));
@@ -107,13 +105,13 @@ pub(super) fn read(file: &[u8]) -> Result<Header, String> {
         return Err(format!("it has {} bytes of data {cut}: its tensors have {end}", data.len()));
     }
     for tensor in &mut tensors {
-        // within the file, as has been seen
+        // the ranges were checked against the file above
         tensor.bytes = tensor.bytes.start + 8 + length..tensor.bytes.end + 8 + length;
     }
     Ok(Header { metadata, tensors })
 }
 
-/// Reads what a header has for a tensor. Its bytes are those that the header says, of the data.
+/// Reads the entry of a tensor. Its byte range counts from the start of the data.
 fn tensor(json: &mut JsonReader<'_>, name: String) -> Result<TensorInfo, String> {
     let shown = format!("the tensor {}", quoted(&name));
     let (mut dtype, mut shape, mut offsets) = (None, None, None);
@@ -155,7 +153,7 @@ fn tensor(json: &mut JsonReader<'_>, name: String) -> Result<TensorInfo, String>
     }
 }
 
-/// A reader of JSON, as much of it as headers may have.
+/// A reader of the subset of JSON allowed in headers.
 struct JsonReader<'a> {
     text: &'a str,
     at: usize,
@@ -178,7 +176,7 @@ impl JsonReader<'_> {
         self.at = self.text.len() - self.text[self.at..].trim_start_matches([' ', '\t', '\n', '\r']).len();
     }
 
-    /// Takes a character if it is there.
+    /// Takes the next character if it is `c`.
     fn accept(&mut self, c: char) -> bool {
         let there = self.text[self.at..].starts_with(c);
         self.at += if there { c.len_utf8() } else { 0 };
@@ -189,7 +187,7 @@ impl JsonReader<'_> {
         if self.accept(c) { Ok(()) } else { Err(self.unexpected(&format!("`{c}`"))) }
     }
 
-    /// Reads what is between brackets and commas.
+    /// Reads items between brackets, separated by commas.
     fn items(
         &mut self,
         brackets: [char; 2],
@@ -215,7 +213,7 @@ impl JsonReader<'_> {
         }
     }
 
-    /// Reads an object, `shown` in messages, with `value` for what is behind each key.
+    /// Reads an object, calling `value` behind each key. `shown`: the object in messages.
     fn object(
         &mut self,
         shown: &str,
@@ -234,7 +232,7 @@ impl JsonReader<'_> {
         })
     }
 
-    /// Reads a list of whole numbers.
+    /// Reads a list of integers.
     fn numbers(&mut self) -> Result<Vec<usize>, String> {
         let mut numbers = Vec::new();
         self.items(['[', ']'], &mut |json| {
@@ -268,7 +266,7 @@ impl JsonReader<'_> {
         }
     }
 
-    /// Reads what is behind a backslash.
+    /// Reads an escape sequence, without its backslash.
     fn escaped(&mut self) -> Result<char, String> {
         const LETTERS: &str = "\"\\/bfnrt";
         const MEANINGS: &str = "\"\\/\x08\x0c\n\r\t";
@@ -277,7 +275,7 @@ impl JsonReader<'_> {
         }
         let at = self.at;
         let mut units = vec![self.utf16_unit()?];
-        // the first of a pair
+        // a high surrogate needs a second unit
         if (0xd800..0xdc00).contains(&units[0]) && self.accept('\\') {
             units.push(self.utf16_unit()?);
         }
