@@ -1,5 +1,5 @@
-//! The files of an output: Rust, formatted, or C, a comment at the top, and the weights beside it
-//! where they are many.
+//! The output files: formatted Rust, or C, with a header comment, and large weights in a separate
+//! file.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::request::{Language, WeightsAs};
 /// A file of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Its name: the stem that was asked for and an extension.
+    /// The name: the requested stem and an extension.
     pub name: String,
-    /// Its contents.
+    /// The contents.
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// Weights up to this many bytes stand in the source unless asked otherwise.
+/// By default, weights up to this size in bytes are in the source.
 const INLINE_LIMIT: usize = 1 << 20;
 
-/// Whether the weights stand in the source.
+/// True if the weights are in the source.
 pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
     match contents.options.output.weights_as {
         WeightsAs::Auto if contents.options.c_only() => true,
@@ -30,7 +30,7 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
     }
 }
 
-/// The files of the output, in the order in which they must appear: weights first, the source last.
+/// The output files, in order of writing: weights first, the source last.
 pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     let mut files = Vec::new();
     if !is_inline(contents) {
@@ -82,11 +82,10 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     text
 }
 
-/// Stands for a comment inside a function until formatting is done: prettyplease drops comments.
+/// The placeholder of a comment inside a function during formatting: prettyplease drops comments.
 const COMMENT: &str = "cellc_comment!(";
 
-/// Comments on lines of their own, and lines that are formatted already, become calls of
-/// [`COMMENT`], by number.
+/// Replaces comment lines and formatted lines by calls of [`COMMENT`], by number.
 fn hide_comments(items: &str) -> (String, Vec<&str>) {
     let mut comments = Vec::new();
     let mut text = String::with_capacity(items.len());
@@ -103,12 +102,11 @@ fn hide_comments(items: &str) -> (String, Vec<&str>) {
     (text, comments)
 }
 
-/// The longest line that a list is joined to, and one of generic arguments or an attribute.
+/// The maximum line length of joined lists, and of generic arguments and attributes.
 const COLUMNS: usize = 100;
 const MOST_COLUMNS: usize = 120;
 
-/// Lists on one line each, where that is not too long: prettyplease gives every element a line of
-/// its own sooner.
+/// Joins lists to one line each, up to [`COLUMNS`]: prettyplease breaks lists earlier.
 fn joined_lists(items: &str) -> String {
     let mut text = String::with_capacity(items.len());
     let lines: Vec<&str> = items.lines().collect();
@@ -129,7 +127,7 @@ fn joined_lists(items: &str) -> String {
     text
 }
 
-/// The list that begins at the end of a line, on that line; and how many lines it took.
+/// The list that begins at the end of a line, joined to one line, and the number of replaced lines.
 fn joined(lines: &[&str]) -> Option<(String, usize)> {
     let first = lines[0];
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -138,7 +136,7 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         _ if first.ends_with("#[allow(") => (')', MOST_COLUMNS),
         _ if first.ends_with("::<") => ('>', MOST_COLUMNS),
         _ if first.ends_with('<') => ('>', COLUMNS),
-        // a pair or a group keeps its form
+        // pairs and groups keep their form
         _ if first.ends_with('(') && !first.ends_with(" (") && !first.ends_with("((") => (')', COLUMNS),
         _ => return None,
     };
@@ -161,7 +159,7 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
     None
 }
 
-/// Comments on lines that are not too long.
+/// Wraps long comments.
 fn wrapped(items: &str) -> String {
     let mut text = String::with_capacity(items.len());
     for line in items.lines() {
@@ -194,7 +192,7 @@ fn wrapped(items: &str) -> String {
     text
 }
 
-/// The comments in their places again.
+/// Puts the comments back.
 fn show_comments(items: &str, comments: &[&str]) -> String {
     let mut text = String::with_capacity(items.len());
     for line in items.lines() {

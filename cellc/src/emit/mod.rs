@@ -1,4 +1,4 @@
-//! Spells a program in Rust or C, and decides nothing.
+//! Emission: spells a program in Rust or C, without further decisions.
 
 mod alike;
 #[cfg(feature = "builder")]
@@ -41,19 +41,19 @@ use text::FORMATTED;
 #[cfg(feature = "builder")]
 pub(crate) use weights::{Tail, WEIGHTS_FILE};
 
-/// What is spelled.
+/// The contents of a generated file.
 pub(crate) struct Contents<'a> {
     pub(crate) options: &'a Options,
-    /// The instruction sets, generic first, and whether each fuses multiply-add.
+    /// The instruction sets, generic first; true for fused multiply-add.
     pub(crate) isas: &'a [(&'static Isa, bool)],
-    /// A body for each of them.
+    /// The program, with a body for each instruction set.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
     /// Whether passes of equal size are a loop in kernels.
     #[cfg(feature = "builder")]
     pub(crate) has_passes: bool,
     pub(crate) interface: &'a Interface,
-    /// Elements of the longest tensor that is computed.
+    /// Elements of the largest computed tensor.
     pub(crate) longest: usize,
     /// The comment at the top, by line.
     #[cfg(feature = "builder")]
@@ -68,18 +68,19 @@ pub(crate) struct Contents<'a> {
     pub(crate) sha256: Option<&'a str>,
 }
 
-/// A body that a file holds.
+/// A body of a file.
 #[derive(Clone, Copy)]
 struct Spelled<'a> {
-    /// The instruction set that names it.
+    /// The instruction set in the names of the body.
     isa: &'static Isa,
-    /// The first that runs in it besides and fuses multiply-adds.
+    /// The first instruction set that shares the body and has fused multiply-add, if `isa` has
+    /// none.
     fused_by: Option<&'static Isa>,
     body: BodyRef<'a>,
 }
 
 impl<'a> Contents<'a> {
-    /// The bodies that are spelled: one for all instruction sets that run in it.
+    /// The bodies to spell: one for all instruction sets that share the body.
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
         let all = || self.isas.iter().zip(self.program.bodies());
         let named = all().filter(|((isa, _), _)| self.named(isa) == *isa);
@@ -90,7 +91,8 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// The instruction sets that run in the body of another and fuse what it does not.
+    /// The instruction sets that share the body of `isa` and have fused multiply-add, if `isa` has
+    /// none.
     fn fusing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
         let is_fused = |(_, fused): &&(&'static Isa, bool)| *fused;
         let fuses = !self.isas.iter().filter(is_fused).any(|(known, _)| *known == isa);
@@ -105,36 +107,38 @@ impl<'a> Contents<'a> {
         of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
     }
 
-    /// The instruction set after which the body is named in which one runs.
+    /// The instruction set in the name of the body for `isa`.
     fn named(&self, isa: &'static Isa) -> &'static Isa {
         let held = |other: &&'static Isa| self.isas.iter().any(|(known, _)| known == other);
         isa.body_of.filter(held).unwrap_or(isa)
     }
 
-    /// The instruction sets beside the baseline.
+    /// The instruction sets apart from the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
         self.isas.iter().map(|(isa, _)| *isa).filter(|isa| isa.condition().is_some())
     }
 
-    /// Those that take the place of the baseline: the first whose condition holds.
+    /// The instruction sets that replace the baseline at compile time: the first with a true
+    /// condition.
     fn instead(&self) -> impl DoubleEndedIterator<Item = (&'static Isa, Condition)> + '_ {
         let chosen = self.special().rev().filter(|isa| isa.is_chosen_when_compiling());
         chosen.filter_map(|isa| Some((isa, isa.condition()?)))
     }
 
-    /// Where the baseline's body is not compiled, as others take its place and do without it.
+    /// The conditions under which the baseline's body is not compiled: a replacing body that does
+    /// not need the baseline's.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
         let own = |(isa, _): &(&'static Isa, Condition)| self.named(isa) == *isa && isa.c_flushes.is_none();
         self.instead().filter(own).map(|(_, condition)| condition)
     }
 
-    /// The instruction sets that a program asks for, best last.
+    /// The instruction sets detected at run time, best last.
     fn asked(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
         self.special().filter(|isa| isa.question().is_some())
     }
 
-    /// The same, best first. Vectors that the longest tensor fills by half or less come last: they
-    /// are no faster than shorter ones, or slower.
+    /// The instruction sets detected at run time, best first. Vectors at most half filled by the
+    /// largest tensor come last: such vectors are no faster than shorter ones, or slower.
     fn best_first(&self) -> Vec<&'static Isa> {
         let mut all: Vec<_> = self.asked().collect();
         all.reverse();
@@ -142,7 +146,7 @@ impl<'a> Contents<'a> {
         all
     }
 
-    /// What programs ask, each once.
+    /// The detections of processors, each once.
     fn processors(&self) -> Vec<&'static Processor> {
         let mut all: Vec<&'static Processor> = Vec::new();
         for question in self.isas.iter().filter_map(|(isa, _)| isa.question()) {
@@ -158,7 +162,7 @@ impl<'a> Contents<'a> {
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
-            // what the body's own instruction set has stands there already
+            // the body's instruction set already includes this header
             let of_body = isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c_header);
             let own = [isa.question().map_or("", |question| question.processor.c_header), isa.c_header];
             let own = own.map(|header| if header == of_body { "" } else { header });
@@ -185,12 +189,12 @@ impl<'a> Contents<'a> {
         self.packed.is_baked()
     }
 
-    /// Whether halves of a cell may run at the same time.
+    /// True if halves of a cell may run concurrently.
     fn has_halves(&self) -> bool {
         self.program.bodies.iter().any(Body::has_halves)
     }
 
-    /// The inputs that are flushed before the kernels run.
+    /// The inputs flushed before the first kernel.
     fn flushed_before(&self) -> impl Iterator<Item = &'a Field> {
         let program = self.program;
         let flushed = move |f: &&Field| {
@@ -199,17 +203,17 @@ impl<'a> Contents<'a> {
         self.interface.inputs.iter().filter(flushed)
     }
 
-    /// Where the initial value of a variable stands in the baked block, unless it is zero.
+    /// The offset of a variable's initial value in the baked block. `None`: zero.
     fn initial(&self, variable: &Field) -> Option<usize> {
         self.packed.initial.get(variable.index).copied().flatten()
     }
 
-    /// Whether everything that is kept between steps starts as zero.
+    /// True if all variables start as zero.
     fn starts_at_zero(&self) -> bool {
         self.interface.variables.iter().all(|v| self.initial(v).is_none())
     }
 
-    /// The states of the struct: each input, and the output that it becomes.
+    /// The states of the struct: each input, and the output with its next value.
     fn states(&self) -> impl Iterator<Item = (&'a Field, &'a Field)> {
         let interface = self.interface;
         interface.states.iter().map(|state| (&interface.inputs[state.input], &interface.outputs[state.output]))

@@ -1,4 +1,5 @@
-//! The only way from text of the input to an identifier of the output.
+//! Identifiers of generated code, derived from names of the input. No other code turns input text
+//! into identifiers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -8,68 +9,68 @@ use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
 use crate::arch::{ALL, Isa, PLAIN, SCALAR, SCALAR_FMA, SOFT};
 use crate::kernel::Element;
 
-/// How the generated code calls what the model names, the same in Rust and in C.
+/// The names of the generated interface, equal in Rust and C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// The struct in Rust: `Gru`.
     pub type_name: String,
-    /// The pure function in Rust, the prefix of everything in C: `gru`.
+    /// The pure function in Rust, and the prefix of all names in C: `gru`.
     pub function: String,
-    /// Parameters that are read at every step, in document order.
+    /// Parameters read at every step, in document order.
     pub inputs: Vec<Field>,
-    /// Parameters that are packed once, in document order.
+    /// Parameters packed once, in document order.
     pub weights: Vec<Field>,
     /// Results, in document order.
     pub outputs: Vec<Field>,
-    /// Which inputs the struct holds between steps.
+    /// The states: inputs that the struct holds between steps.
     pub states: Vec<StateField>,
-    /// What the model itself keeps between steps (ReadValue, Assign), in its order: fields of the
-    /// generated `State`.
+    /// Variables of the model (ReadValue, Assign), in the model's order: fields of the generated
+    /// `State`.
     pub variables: Vec<Field>,
-    /// Where calls take a run-time number of steps: which inputs and outputs have an element for
-    /// each.
+    /// For calls with a run-time number of steps: the inputs and outputs with an element per step.
+    /// `None`: one step per call.
     pub steps: Option<StepFlags>,
-    /// f32 that intermediate values share in the generated `State`: the most that any instruction
-    /// set wants.
+    /// Length of the block for intermediate values in the generated `State`, in f32: the maximum
+    /// over all instruction sets.
     pub block_len: usize,
-    /// The input and the output that may be one array, if there are such.
+    /// The input and output with permission to share one array. `None`: no such pair.
     pub in_place: Option<InPlace>,
-    /// Whether a step takes a pool of threads for the halves of cells.
+    /// True if a step takes a pool of threads for the halves of cells.
     pub pool: bool,
-    /// In Hz, as a file gives it whose model takes a sample a step.
+    /// The sample rate in Hz, as in the file, for a model with one sample per step.
     pub sample_rate: Option<String>,
-    /// Whether the generated `State` remembers in which order the last step read large weights.
+    /// True if the generated `State` stores the reading direction of large weights.
     pub alternates: bool,
-    /// Number of instruction sets for which the file has a body.
+    /// The number of instruction sets with a body in the file.
     pub isas: usize,
-    /// Whether the caller of the pure function provides the `State`, on every target: where the
-    /// model has variables, a sequence, or more than one operation. The pure function of a single
-    /// cell has its scratch memory on the stack.
+    /// True if the caller of the pure function provides the `State`, on every target: for models
+    /// with variables, a sequence, or several operations. The pure function of a single cell keeps
+    /// scratch memory on the stack.
     pub takes_state: bool,
 }
 
 /// An input or output of the generated code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its identifier.
+    /// The identifier.
     pub name: String,
     /// Index into the model's parameters, results or variables.
     pub index: usize,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
-    /// What its elements are: f32, but for sequence lengths.
+    /// The type of the elements: f32, except for sequence lengths and other integers.
     pub element: Element,
 }
 
-/// An input and an output of one type, the only ones beside states.
+/// An input and an output of one type, with no others apart from states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace {
     /// Index into [`Interface::inputs`].
     pub input: usize,
     /// Index into [`Interface::outputs`].
     pub output: usize,
-    /// Whether a step reads the input after it has begun to write the output, so that it must read
-    /// a copy.
+    /// True if a step reads the input after beginning to write the output; the step then reads a
+    /// copy.
     pub copies: bool,
 }
 
@@ -87,12 +88,12 @@ impl InPlace {
     }
 }
 
-/// By the index of fields: whether every step has its own.
+/// By the index of a field: true if every step has its own element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFlags {
-    /// Of the model's parameters.
+    /// For the model's parameters.
     pub inputs: Vec<bool>,
-    /// Of the model's results.
+    /// For the model's results.
     pub outputs: Vec<bool>,
 }
 
@@ -106,7 +107,7 @@ pub struct StateField {
 }
 
 impl Field {
-    /// Elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -119,54 +120,54 @@ impl Field {
 }
 
 impl Interface {
-    /// Whether an argument of a generated function may be called so.
+    /// True if an input, weight or output has this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
     }
 
-    /// Whether the kernels work on a `State`.
+    /// True if kernels use a `State`.
     pub fn has_state(&self) -> bool {
         self.takes_state || self.alternates || self.block_len > 0
     }
 
-    /// Whether the caller can choose among instruction sets.
+    /// True if the caller can choose an instruction set.
     pub fn has_isas(&self) -> bool {
         self.isas > 1
     }
 
-    /// The input and the output that may be one array.
+    /// The input and output that may share one array.
     pub fn in_place(&self) -> Option<(&Field, &Field)> {
         self.in_place.map(|pair| (&self.inputs[pair.input], &self.outputs[pair.output]))
     }
 
-    /// The inputs that `step` takes: all but the states.
+    /// The inputs of `step`: all inputs without states.
     pub fn step_inputs(&self) -> impl Iterator<Item = &Field> {
         let state = |i: usize| self.states.iter().any(|s| s.input == i);
         self.inputs.iter().enumerate().filter(move |(i, _)| !state(*i)).map(|(_, f)| f)
     }
 }
 
-/// The identifiers of one scope of generated code, each given once.
+/// The identifiers of one scope of generated code. Each is declared once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    /// What is declared around it and must not be hidden.
+    /// The surrounding scope. Its declarations must not be hidden.
     around: Option<Rc<Scope>>,
     taken: BTreeSet<String>,
-    /// The next number to try for a base: many equal names must not take quadratic time.
+    /// By base name: the next number to try. Avoids quadratic time for many equal names.
     next: BTreeMap<String, usize>,
 }
 
 impl Scope {
-    /// A scope in which `taken` must not be declared again.
+    /// A scope with the reserved names `taken`.
     pub(crate) fn new(taken: &[&str]) -> Self {
         Self { taken: taken.iter().map(|s| s.to_string()).collect(), ..Self::default() }
     }
 
-    /// The members of the struct that is called `function` in C. `elements` are those of its
-    /// fields.
+    /// The scope of the members of the struct `function` in C. `elements` are the element types of
+    /// its fields.
     pub(crate) fn members(function: &str, pool: bool, steps: bool, elements: impl Iterator<Item = Element>) -> Self {
         let mut scope = Self::new(MEMBERS);
-        // what the C functions name that take fields as arguments, and that an argument would hide
+        // items that C functions use and that an argument must not hide
         let mut c_items = C_ITEMS.to_vec();
         if pool {
             scope.take(POOL_MEMBERS);
@@ -183,22 +184,22 @@ impl Scope {
         scope
     }
 
-    /// Names that must not be declared again.
+    /// Reserves names.
     pub(crate) fn take<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         self.taken.extend(names.into_iter().map(str::to_owned));
     }
 
-    /// A scope inside another one.
+    /// A scope inside `around`.
     pub(crate) fn within(around: Rc<Scope>) -> Self {
         Self { around: Some(around), ..Self::default() }
     }
 
-    /// The scope around this one, which ends.
+    /// Ends this scope. Returns the surrounding scope.
     pub(crate) fn leave(self) -> Self {
         self.around.map(Rc::unwrap_or_clone).unwrap_or_default()
     }
 
-    /// An identifier like `hint` that nothing else in the scope has: `h`, then `h_2`, `h_3`, ...
+    /// A new identifier like `hint`, unique in the scope: `h`, then `h_2`, `h_3`, ...
     pub(crate) fn unique(&mut self, hint: &str) -> String {
         let base = identifier(hint).unwrap_or_else(|| "value".to_string());
         let mut name = base.clone();
@@ -208,7 +209,7 @@ impl Scope {
             n += 1;
         }
         self.next.insert(base, n);
-        // a getter `h` brings a setter `set_h` with it
+        // a getter `h` comes with a setter `set_h`
         self.taken.insert(format!("set_{name}"));
         self.taken.insert(name.clone());
         name
@@ -230,17 +231,17 @@ impl Scope {
         !self.has(name) && !self.has(&format!("set_{name}"))
     }
 
-    /// The first name that has an identifier, else `in0`, `out1`.
+    /// The first of `names` with a valid identifier, else `in0`, `out1`.
     pub(crate) fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
         let hint = names.iter().find_map(|n| identifier(n));
         self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
     }
 }
 
-/// The longest identifier; longer ones are cut.
+/// The maximum length of identifiers. Longer ones are cut.
 const LONGEST: usize = 40;
 
-/// `text` as a snake_case identifier that no language reserves; `None` if nothing of it can stay.
+/// `text` as a snake_case identifier, not reserved in any language. `None` if no character remains.
 pub(crate) fn identifier(text: &str) -> Option<String> {
     let mut name = String::new();
     let mut previous = None;
@@ -272,8 +273,8 @@ pub(crate) fn identifier(text: &str) -> Option<String> {
     Some(name)
 }
 
-/// The prefix for a whole generated file: like `identifier`, and nothing that the file itself or a
-/// C library declares.
+/// The prefix of a generated file: an identifier distinct from declarations of the file and of the
+/// C library.
 pub fn prefix(name: &str, pool: bool) -> String {
     match identifier(name) {
         None => "model".to_string(),
@@ -322,16 +323,16 @@ const MEMBERS: &[&str] = &[
     "memset",
 ];
 
-/// More of them where a step takes a pool.
+/// Further members if a step takes a pool.
 pub(crate) const POOL_MEMBERS: [&str; 7] = ["pool", "pair", "step_with", "join", "here", "there", "context"];
 
-/// More of them where calls take a run-time number of steps.
+/// Further members if calls take a run-time number of steps.
 const STEPS_MEMBERS: [&str; 3] = ["steps", "steps_done", "steps_before"];
 
-/// More of the file's items, and of those of C after the prefix.
+/// Further items of the file for pools, also used in C after the prefix.
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
-/// After the prefix and an underscore: types and functions of generated C.
+/// Types and functions of generated C, after the prefix and an underscore.
 const C_ITEMS: [&str; 15] = [
     "isa",
     "inputs",
@@ -350,8 +351,7 @@ const C_ITEMS: [&str; 15] = [
     "tiles_allowed",
 ];
 
-/// Snake-case forms of the other items of a generated file and of what its text takes from the
-/// prelude.
+/// Snake-case forms of other items of a generated file, and of names from Rust's prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
     "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "has", "has_tiles", "state", "cut", "aligned",

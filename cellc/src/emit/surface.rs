@@ -1,6 +1,5 @@
-//! What the user of a generated file sees, and what its functions do: which items there are, in
-//! which order, and which statements their bodies consist of. Languages spell them: an item is a
-//! text of that name.
+//! The surface of a generated file: its items, their order, and the statements of their bodies.
+//! Languages spell the items: an item is a text with the item's name.
 
 use super::names::Field;
 use super::signature::Signature;
@@ -10,14 +9,14 @@ use crate::arch::Isa;
 use crate::kernel::Element;
 use crate::request::Language;
 
-/// What one language says of the things of lists, beside what both say.
+/// Words of one language for entries of lists, in addition to words of both languages.
 pub(super) trait OwnWords {
     fn isa(&self, isa: &'static Isa) -> Vec<Word>;
-    /// A state of the struct, and the output that it becomes.
+    /// A state of the struct, and the output with its next value.
     fn state(&self, state: &Field, output: &Field) -> Vec<Word>;
-    /// A variable, and how many others come before it.
+    /// A variable, and the number of variables before.
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word>;
-    /// The input and the output that may be one array.
+    /// The input and output that may share one array.
     fn in_place(&self, input: &Field, output: &Field) -> Vec<Word>;
 }
 
@@ -47,7 +46,7 @@ impl Contents<'_> {
         .collect()
     }
 
-    /// What texts list in both languages: tensors, and what a file may have or lack.
+    /// The lists for texts of both languages: tensors, and optional parts of a file.
     pub(super) fn lists(&self, own: &dyn OwnWords) -> Vec<List> {
         let keeps = self.interface.alternates || !self.interface.variables.is_empty();
         let is_empty = !keeps && self.interface.block_len == 0;
@@ -142,7 +141,7 @@ impl Contents<'_> {
         ]
     }
 
-    /// What differs in all texts of both languages: names and sizes.
+    /// The words for all texts of both languages: names and sizes.
     pub(super) fn names_and_sizes(&self) -> Vec<Word> {
         let (block, packed) = (self.interface.block_len, self.packed.run_time_len);
         let variables = self.interface.variables.iter().map(Field::len).sum::<usize>();
@@ -164,36 +163,36 @@ impl Contents<'_> {
         ]
     }
 
-    /// Whether a step of the struct calls another function than the pure one: the struct's states
-    /// are flushed, its order of panels is kept.
+    /// True if a step of the struct calls a function other than the pure one, to flush states and
+    /// to remember the reading direction.
     pub(super) fn advances(&self) -> bool {
         let own_state = self.interface.has_state() && !self.interface.takes_state;
         own_state || self.flushed_before().next().is_some()
     }
 
-    /// Whether the struct has no member.
+    /// True if the struct has no members.
     fn keeps_nothing(&self) -> bool {
         let interface = self.interface;
         let kept = interface.has_isas() || interface.has_state() || interface.pool || !self.is_baked();
         !kept && interface.states.is_empty()
     }
 
-    /// Whether the struct holds an input as a state.
+    /// True if the struct holds an input as a state.
     pub(super) fn is_kept(&self, input: &Field) -> bool {
         self.states().any(|(state, _)| state == input)
     }
 
-    /// Whether an input is flushed before the kernels run.
+    /// True if an input is flushed before the first kernel.
     pub(super) fn is_flushed_before(&self, field: &Field) -> bool {
         self.flushed_before().any(|flushed| flushed.index == field.index)
     }
 
-    /// Whether a step in place needs a copy of its input.
+    /// True if a step in place needs a copy of its input.
     pub(super) fn copies(&self) -> bool {
         self.interface.in_place.is_some_and(|pair| pair.copies)
     }
 
-    /// What new states are, in words.
+    /// The initial states, in words.
     pub(super) fn at_first(&self) -> &'static str {
         if self.starts_at_zero() { "With state zero" } else { "With the initial state" }
     }

@@ -24,8 +24,8 @@ pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
     let mut column = COLUMNS;
     for &byte in bytes {
         if column >= COLUMNS {
-            // a backslash at the end of a line swallows the line break; a space is escaped, or it
-            // would be swallowed too
+            // a backslash at the end of a line removes the line break and following spaces; a space
+            // is therefore escaped
             out.push_str("\\\n");
             column = 0;
         }
@@ -144,7 +144,7 @@ impl Tail {
         file
     }
 
-    /// True if a file is weights and their tail, in either language.
+    /// True if a file consists of weights and their tail, in either language.
     pub(crate) fn ends(file: &[u8]) -> bool {
         let zeros = file.iter().rev().take_while(|&&byte| byte == 0).count();
         // The hash may itself end in zeros.

@@ -1,4 +1,4 @@
-//! What a user of the generated C sees: the header, and the functions that it declares.
+//! The surface of generated C: the header, and the functions declared there.
 
 use super::dialect::plus;
 use super::vectors::is_small;
@@ -30,7 +30,7 @@ impl CFile<'_> {
         format!("{}_ISA_{}", self.upper(), isa.name.to_ascii_uppercase())
     }
 
-    /// The enumerator of what every machine has that the file is compiled for.
+    /// The enumerator of the baseline.
     fn baseline(&self) -> String {
         match self.instead().next() {
             None => self.enumerator(self.isas[0].0),
@@ -38,7 +38,7 @@ impl CFile<'_> {
         }
     }
 
-    /// What takes the place of an instruction set that the machine lacks, for the reader.
+    /// The fallback for a missing instruction set, in words.
     fn fallback(&self) -> String {
         match self.instead().next() {
             None => self.enumerator(self.isas[0].0),
@@ -46,7 +46,7 @@ impl CFile<'_> {
         }
     }
 
-    /// The parameters of `step`, after `self`. The two that may be one array are not restricted.
+    /// The parameters of `step`, after `self`. The pair that may share one array is not restricted.
     fn step_params(&self, restrict: &str) -> String {
         let pair = self.interface.in_place();
         let restrict = |field: &Field| match pair {
@@ -60,7 +60,7 @@ impl CFile<'_> {
         self.interface.step_tensors().map(param).collect()
     }
 
-    /// What differs in all items.
+    /// The words for all items.
     pub(super) fn words(&self) -> Vec<Word> {
         let (parameter, argument) = match self.is_baked() {
             true => (String::new(), ""),
@@ -70,7 +70,7 @@ impl CFile<'_> {
             true => format!(", {} + steps_done * {}", field.name, self.size(field)),
             false => format!(", {}", field.name),
         };
-        // where a step finds and puts what differs from step to step
+        // places of tensors that differ from step to step
         let step_places = |StepTensor { field, written, each_step }: StepTensor<'_>| {
             let of = if written { "outputs" } else { "inputs" };
             each_step.then(|| format!("{of}.{0} = {0} + steps_done * {1};", field.name, self.size(field)))
@@ -102,7 +102,7 @@ impl CFile<'_> {
             Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
         });
         let alone = self.isas[0].0;
-        // what a step of the struct calls, and the argument before the others
+        // the function for a step of the struct, and its first argument
         let (stepped, chosen) = match (self.interface.has_isas(), self.advances()) {
             (false, false) => ("run".to_owned(), ""),
             (false, true) => (format!("run_{}", self.named(alone).name), ""),
@@ -152,10 +152,10 @@ impl CFile<'_> {
         words
     }
 
-    /// What texts list in C.
+    /// The lists for texts in C.
     pub(super) fn lists(&self) -> Vec<List> {
-        // the last of those of a processor; and each, the condition before the first and its end
-        // behind the last
+        // the last instruction set of each processor; and each instruction set, with `#if` before
+        // the first and `#endif` after the last
         let (mut available, mut asked, all) = (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for processor in self.processors() {
             let word = if available.is_empty() { "#if" } else { "#elif" };
@@ -200,7 +200,7 @@ impl CFile<'_> {
         lists
     }
 
-    /// What the struct of the state and of scratch memory holds.
+    /// The contents of the struct of state and scratch memory.
     fn state_holds(&self) -> &'static str {
         match (self.interface.variables.is_empty() && !self.interface.alternates, self.interface.block_len) {
             (true, _) => "Scratch memory of a step, which keeps nothing",
@@ -209,8 +209,8 @@ impl CFile<'_> {
         }
     }
 
-    /// The bodies of what every machine has, each under the conditions of the instruction sets that
-    /// run in it, and whether there are conditions.
+    /// The bodies for the baseline, each under the conditions of instruction sets that share the
+    /// body, and a list with an entry if conditions exist.
     fn chosen_baselines(&self) -> [List; 2] {
         let fallback = self.isas[0].0;
         let mut chosen: Vec<(&'static Isa, Vec<&str>)> = Vec::new();
@@ -242,13 +242,13 @@ impl CFile<'_> {
         [("baselines when chosen", words), when("chosen by conditions", has_conditions)]
     }
 
-    /// What aligns the first member of a struct.
+    /// The alignment specifier of a struct's first member.
     fn member_aligned(&self, is_first: bool) -> String {
         let is_aligned = is_first && self.program.alignment > 4;
         if is_aligned { format!("{}_ALIGNED ", self.upper()) } else { String::new() }
     }
 
-    /// An item of a text. What takes all arguments of the pure function keeps them on a line.
+    /// An item of a text. Functions with all arguments of the pure function have them on one line.
     pub(super) fn item(&self, text: &'static str, name: &str) -> String {
         let restrict = if text == HEADER { format!("{}_RESTRICT ", self.upper()) } else { "restrict ".to_owned() };
         let words =
@@ -257,12 +257,12 @@ impl CFile<'_> {
         if name == "function" { text } else { wrap::lines(&text) }
     }
 
-    /// The instruction sets for which a processor is asked, best last.
+    /// The instruction sets detected on a processor, best last.
     fn asked_of(&self, processor: &'static Processor) -> impl Iterator<Item = &'static Isa> + '_ {
         self.asked().filter(move |isa| isa.question().is_some_and(|asked| std::ptr::eq(asked.processor, processor)))
     }
 
-    /// How a program asks the processors.
+    /// The functions that detect features of processors.
     fn processors_asked(&self) -> String {
         let mut out = String::new();
         for processor in self.processors() {
@@ -289,7 +289,7 @@ impl CFile<'_> {
 }
 
 impl OwnWords for CFile<'_> {
-    /// The last enumerator has no comma: C++98 and -Wpedantic want none there.
+    /// The last enumerator has no comma, as C++98 and -Wpedantic demand.
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
         let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
         let note = match self.condition(isa) {
@@ -342,7 +342,7 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
 /// Writes the functions that the header declares.
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
-    // the function of the state stands beside those of the struct, which call it
+    // the functions of the state precede the functions of the struct, which call them
     for name in ["declared", "isa", "flush", "function", "state", "struct", "steps"] {
         let wanted = match name {
             "isa" => file.interface.has_isas(),

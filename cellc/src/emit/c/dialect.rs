@@ -1,4 +1,4 @@
-//! How C spells what the walk says.
+//! The C dialect of the traversal.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::arch::{ByLane, CLoads, CVector, Isa};
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
-/// How many loops may stand within each other: more than lowering ever makes.
+/// Upper limit for nested loops, beyond the needs of lowering.
 pub(super) const DEEPEST: usize = 24;
 
 /// Loop counters, outermost first.
@@ -29,29 +29,29 @@ pub(super) fn counter(depth: usize) -> String {
     }
 }
 
-/// How the names of types and functions on so many lanes end. Where there is one body, of one lane,
-/// no other types have such names.
+/// The suffix of types and functions for a number of lanes. A file with one scalar body omits the
+/// instruction set.
 pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
     if is_alone && isa.lanes == 1 { format!("f32x{lanes}") } else { format!("f32x{lanes}_{}", isa.name) }
 }
 
-/// The name of the function of an activation outside the loop that has a copy.
+/// The name of an activation's function outside the loop with the inlined copy.
 pub(super) fn outlined(name: &str) -> String {
     format!("{name}_called")
 }
 
-/// The name under which an activation is called for several values.
+/// The name of an activation for several values.
 pub(super) fn of_each(full: &str) -> String {
     format!("{full}_each")
 }
 
-/// A pointer some elements further on.
+/// A pointer advanced by some elements.
 pub(super) fn plus(pointer: &str, elements: usize) -> String {
     if elements == 0 { pointer.to_string() } else { format!("{pointer} + {elements}") }
 }
 
 impl Needs {
-    /// Notes that an activation is called.
+    /// Records a call of an activation.
     pub(super) fn calls(&mut self, function: &str, is_outlined: bool, lanes: usize) {
         let key = (function.to_string(), lanes);
         self.outlined.extend(Some(key.clone()).filter(|_| is_outlined));
@@ -59,85 +59,84 @@ impl Needs {
     }
 }
 
-/// The dialect: text of the current body, and what it needs.
+/// The dialect: text of the current body, and its needs.
 pub(super) struct C<'a> {
     pub(super) prefix: &'a str,
     pub(super) isa: &'static Isa,
     alignment: usize,
-    /// Whether the file is written with what gcc and clang add to the language.
+    /// True if the file uses extensions of gcc and clang.
     extensions: bool,
     pub(super) used: &'a RefCell<BTreeSet<VectorFunction>>,
     pub(super) out: String,
     /// Blocks around the current statement.
     pub(super) depth: usize,
-    /// Loops around it.
+    /// Loops around the current statement.
     loops: usize,
-    /// The blocks around it: whether each is a loop.
+    /// Blocks around the current statement: true for loops.
     blocks: Vec<bool>,
-    /// Lanes of the function that is being written.
+    /// Lanes of the current function. 0 in kernels.
     lanes: usize,
     /// The types of accumulators.
     types: BTreeMap<String, Type>,
-    /// Texts of vectors whose lanes are all one f32, and of the kernel's variables those that are
-    /// such.
+    /// Texts of broadcast f32 vectors, and the variables of the kernel with broadcast values.
     of_one: [BTreeSet<String>; 2],
-    /// What the kernels need of the body.
+    /// The needs of the kernels.
     pub(super) needs: Needs,
-    /// The instruction set that runs in the same body and fuses them, where the body's own does
-    /// not.
+    /// The instruction set that shares the body and has fused multiply-add, if the body's own
+    /// instruction set has none.
     pub(super) fused_by: Option<&'static Isa>,
-    /// Whether activations are copied to one loop of a kernel alone, and called elsewhere where
-    /// calls are cheap.
+    /// True if activations are inlined into one loop of a kernel and called elsewhere, for cheap
+    /// calls.
     pub(super) outlines: bool,
-    /// Whether a multiply-add is rounded once.
+    /// True if multiply-adds are fused.
     pub(super) fuses: bool,
-    /// Whether the file has no other body.
+    /// True if the file has no other body.
     pub(super) is_alone: bool,
-    /// Whether compilers are kept from working out addresses of their own.
+    /// True if compilers must not compute separate addresses.
     pub(super) rows: bool,
-    /// Of the loops around the current statement: which of the kernel's each is; and how many it
-    /// has so far.
+    /// The numbers of the loops around the current statement, and the number of loops so far in the
+    /// kernel.
     within: (Vec<usize>, usize),
-    /// The loop of the kernel to which each function is copied.
+    /// The loop of the kernel with the inlined copy of each function.
     copied_to: BTreeMap<(String, usize), usize>,
-    /// The kernel that is being written.
+    /// The current kernel.
     kernel: String,
-    /// The parameters of the function that is being written.
+    /// The parameters of the current function.
     params: Vec<String>,
-    /// Whether other bodies of the file may have the same text: every value of several lanes then
-    /// has a type of the body's own.
+    /// True if other bodies of the file may share the text. Every vector value then has a type of
+    /// the body.
     pub(super) shares: bool,
-    /// The kernels and functions that are written.
+    /// The finished kernels and functions.
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Functions and types that the kernels of a body use and that the file declares first.
+/// Functions and types used by kernels of a body and declared before.
 #[derive(Default)]
 pub(super) struct Needs {
-    /// Activations that kernels call, and their lanes.
+    /// Activations called by kernels, with their lanes.
     called: BTreeSet<(String, usize)>,
-    /// Activations that have an outlined version, which loops without an inlined copy call.
+    /// Activations with an outlined version, for calls from loops without the inlined copy.
     outlined: BTreeSet<(String, usize)>,
     /// Activations with a version for an array of values.
     called_each: BTreeSet<(String, usize)>,
-    /// Whether an operation is fused.
+    /// True if an operation is fused.
     pub(super) is_fused: bool,
     /// Values of several registers.
     pub(super) joined: Joined,
 }
 
 impl<'a> C<'a> {
-    /// How the names of types and functions on so many lanes end.
+    /// The suffix of types and functions for a number of lanes.
     pub(super) fn ending(&self, lanes: usize) -> String {
         ending(lanes, self.isa, self.is_alone)
     }
 
-    /// The name of an activation on so many lanes.
+    /// The name of an activation for a number of lanes.
     fn full(&self, name: &str, lanes: usize) -> String {
         format!("{}_{name}_{}", self.prefix, self.ending(lanes))
     }
 
-    /// Scratch memory is aligned to so many bytes.
+    /// `alignment`: the alignment of scratch memory in bytes.
     pub(super) fn new(
         prefix: &'a str,
         isa: &'static Isa,
@@ -177,8 +176,8 @@ impl<'a> C<'a> {
         self.out.extend(std::iter::repeat_n("    ", self.depth).chain([text, "\n"]));
     }
 
-    /// The linkage of a function and its attribute, followed by a space. A text that is shared has
-    /// a macro in their place.
+    /// The linkage and attribute of a function, followed by a space. Shared text has a macro
+    /// instead.
     fn linked(&self, linkage: &str) -> String {
         if self.shares { once::target(self.prefix) + " " } else { format!("{linkage} {}", self.attribute()) }
     }
@@ -199,22 +198,22 @@ impl<'a> C<'a> {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// Whether a value has a type of the body's own, on which functions are operations.
+    /// True if a value has a type of the body, with functions as operations.
     pub(super) fn is_named(&self, lanes: usize) -> bool {
         self.is_joined(lanes) || self.shares && (lanes > 1 || self.is_in_function())
     }
 
-    /// Whether kernels call an activation of so many lanes.
+    /// True if kernels call an activation with this number of lanes.
     pub(super) fn has_activations_of(&self, lanes: usize) -> bool {
         self.needs.called.iter().any(|(_, of)| *of == lanes)
     }
 
-    /// Whether an activation is being written.
+    /// True inside an activation.
     fn is_in_function(&self) -> bool {
         self.lanes > 0
     }
 
-    /// Whether functions spell an operation in activations, too.
+    /// True if the operation is a function in activations, too.
     fn is_of_registers(operation: LaneOp) -> bool {
         use LaneOp as O;
         matches!(
@@ -243,8 +242,8 @@ impl<'a> C<'a> {
         }
     }
 
-    /// The type with the lanes that it has in this body: functions are written for one lane and
-    /// spelled for several.
+    /// The type with the lanes of this body: functions have one lane in the program and several in
+    /// the text.
     fn widened(&self, ty: Type, context: Context) -> Type {
         match context {
             Context::Kernel => ty,
@@ -258,8 +257,7 @@ impl<'a> C<'a> {
         function.name(self.prefix)
     }
 
-    /// Software floats: integer code for the addition and subtraction of the large constant that
-    /// rounds a number.
+    /// Software floats: integer code for adding and subtracting the large constant of roundings.
     fn by_integers(&mut self, operation: LaneOp, lanes: usize, args: &[Text]) -> Option<Text> {
         let function = match operation {
             LaneOp::Add => "add_large",
@@ -272,10 +270,10 @@ impl<'a> C<'a> {
         rounds.then(|| Text::atom(format!("{}({}, {})", self.name(function, 1), a.text, b.text)))
     }
 
-    /// Sums of products that are added across lanes, a row and a panel at a time.
+    /// Sums of products across lanes, for one row and one panel at a time.
     fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
         let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
-        // how sums become lanes, or floats
+        // conversions of sums to lanes or floats
         _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
         self.used.borrow_mut().insert(VectorFunction::across(function, self.isa));
         let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
@@ -291,14 +289,13 @@ impl<'a> C<'a> {
         }
     }
 
-    /// The struct that holds so many lanes of sums of products, where the target has one.
+    /// The struct of integer sums for a number of lanes. `None` if the target needs no struct.
     fn sums(&mut self, lanes: usize) -> Option<String> {
         self.vector(lanes).filter(|vector| !vector.sums.is_empty())?;
         Some(self.name("sums", lanes))
     }
 
-    /// The name under which a function is called here, and whether another one than where it is
-    /// copied.
+    /// The name of a function in a call here, and true if the name is the outlined function's.
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
         let here = self.within.0.last().copied().unwrap_or(0);
@@ -308,7 +305,7 @@ impl<'a> C<'a> {
         (self.full(&name, lanes), is_outlined)
     }
 
-    /// Declares the function by which the rest of several neighbours is loaded.
+    /// Declares the function that loads vectors left over from several neighbours.
     pub(super) fn used_by_loads(&mut self, element: Element, lanes: usize) {
         match element {
             Element::U32 => _ = self.name("to_bits", lanes),
@@ -319,14 +316,14 @@ impl<'a> C<'a> {
         }
     }
 
-    /// Declares the function that computes another one of each of several values.
+    /// Declares the function of an activation for each of several values.
     pub(super) fn calls_each_of(&mut self, function: &str) {
         let key = (function.to_string(), 1);
         self.needs.called.insert(key.clone());
         self.needs.called_each.insert(key);
     }
 
-    /// The target's own spelling for vectors of so many lanes.
+    /// The target's vectors with a number of lanes. `None` if the target has none.
     pub(super) fn vector(&self, lanes: usize) -> Option<&'static CVector> {
         self.isa.c_vectors.iter().find(|v| v.lanes == lanes)
     }
@@ -347,7 +344,7 @@ impl<'a> C<'a> {
         })
     }
 
-    /// A value that has all its lanes: constants are written as scalars where C widens them itself.
+    /// A value with all its lanes. Constants stay scalar if C widens them implicitly.
     pub(super) fn value(&mut self, text: Text, ty: Type) -> Text {
         if ty.lanes == 1 && !self.is_named(1) || text.kind != TextKind::Number {
             return text;
@@ -365,7 +362,7 @@ impl<'a> C<'a> {
         }
     }
 
-    /// An operator between two operands, one of which at least must have all its lanes.
+    /// An operator between two operands, at least one of which has all lanes.
     fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
         let [a, b] = <[Text; 2]>::try_from(args).unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
         let a = if b.kind == TextKind::Number { self.value(a, ty) } else { a };
@@ -378,7 +375,7 @@ impl<'a> C<'a> {
     }
 }
 
-/// How vectors of an instruction set spell what C has an operator for; empty: by that.
+/// The instruction set's spelling of an operation with a C operator. Empty: the operator.
 fn own(operation: LaneOp, vector: &CVector) -> &'static str {
     match operation {
         LaneOp::Add => vector.add,
@@ -403,9 +400,9 @@ impl Dialect for C<'_> {
         };
         let params: Vec<_> = params.iter().map(param).collect();
         let (prefix, isa) = (self.prefix, self.isa);
-        // inlined, a kernel shares the registers with its caller, and gcc spills sums in every
-        // iteration where they are many (gcc 12.2, Cortex-M4F: 0.63 of the instructions for an LSTM
-        // of 64 units, 0.73 for two GRUs)
+        // an inlined kernel shares registers with its caller, and gcc spills many sums in every
+        // iteration (gcc 12.2, Cortex-M4F: a called kernel takes 0.63 of the instructions for an
+        // LSTM of 64 units, 0.73 for two GRUs)
         let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
         let fills_registers = is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers);
         let is_called = isa.calls && isa.lanes == 1 && fills_registers && !kernel.unroll && !self.shares;
@@ -440,7 +437,7 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
-        // what is called for several values is copied to where it is called for one
+        // functions for several values are inlined into functions for one value
         let is_called = self.isa.calls && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
         let head = self.linked(&format!("{}_{kind}", self.prefix.to_ascii_uppercase()));
@@ -504,7 +501,7 @@ impl Dialect for C<'_> {
         if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
             return self.template(|v| v.splat, "splat", lanes, vec![element]);
         }
-        // of which compilers see any lane
+        // compilers may know lanes of such a vector
         let text = format!("{}({})", self.name("splat", lanes), element.text);
         self.of_one[0].insert(text.clone());
         Text::atom(text)
@@ -609,7 +606,7 @@ impl Dialect for C<'_> {
             O::ToBits | O::FromBits if lanes > 1 => {
                 return Text::atom(format!("({}){}", self.ty(ty), args.remove(0).operand()));
             }
-            // the function uses what the instruction set has
+            // the function uses instructions of the instruction set
             _ => return Text::atom(format!("{}({})", self.name(name, lanes), list(args))),
         };
         match (operation, lanes) {
@@ -630,7 +627,7 @@ impl Dialect for C<'_> {
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
         let ty = self.widened(ty, context);
-        // sums of integers, which begin at 0
+        // sums of integers, initially 0
         if let Some(sums) = Some(()).filter(|_| mutable && ty.scalar == Scalar::U32).and_then(|()| self.sums(ty.lanes))
         {
             self.types.insert(name.to_string(), ty);
@@ -661,7 +658,7 @@ impl Dialect for C<'_> {
         };
         match self.registers_of(ty.lanes) {
             1 => Together { least: 2, most: registers },
-            // the registers of a value are loaded at once
+            // the registers of a value are loaded together
             each if ty.lanes == each * self.isa.lanes => Together { least: 1, most: registers / each },
             _ => Together::ALONE,
         }

@@ -1,5 +1,5 @@
-//! The bodies: for each instruction set its activations, its kernels and the function that runs
-//! them in order.
+//! Bodies: for each instruction set the activations, the kernels, and the function that runs the
+//! kernels in order.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -21,12 +21,12 @@ use crate::emit::text::{List, Word, listed, part, when};
 use crate::kernel::{Body, BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
-/// What else the text of a body takes for granted.
+/// Further names in the text of a body.
 const TAKEN: &[&str] =
     &["inputs", "outputs", "packed", "state", "size_t", "int32_t", "int64_t", "uint32_t", "tiles_of"];
 
-/// The bodies of all instruction sets, and the macros for their types; collects what they need
-/// declared. With them the texts that bodies share, if they do.
+/// The bodies of all instruction sets, with macros for their types, and the texts that bodies
+/// share. Adds needed declarations to `used`.
 pub(super) fn bodies(file: &CFile<'_>, shares: bool, used: &RefCell<BTreeSet<VectorFunction>>) -> (String, Once) {
     let mut joined = Joined::default();
     let mut all: Vec<_> = file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
@@ -49,19 +49,19 @@ pub(super) fn bodies(file: &CFile<'_>, shares: bool, used: &RefCell<BTreeSet<Vec
     (out, once)
 }
 
-/// What a body is made of.
+/// The texts of a body.
 struct Texts<'f> {
     spelled: Spelled<'f>,
     shared: Shared,
     body: Body,
-    /// After its kernels and functions are written.
+    /// The dialect after writing kernels and functions.
     dialect: C<'f>,
     kernels: Vec<Piece>,
     functions: Vec<Piece>,
 }
 
 impl<'f> Texts<'f> {
-    /// The kernels, behind the helper functions and constants that they use.
+    /// Writes the kernels, after helper functions and constants.
     fn new(
         file: &'f CFile<'_>,
         spelled: Spelled<'f>,
@@ -72,7 +72,7 @@ impl<'f> Texts<'f> {
         dialect.shares = shares;
         dialect.outlines &= !dialect.shares;
         dialect.rows |= dialect.shares && !file.options.machine.target.c_rows.is_empty();
-        // bodies that round products then have the same text
+        // bodies with separate roundings then have equal text
         let body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),
             false => spelled.body.body.clone(),
@@ -83,7 +83,7 @@ impl<'f> Texts<'f> {
         Self { spelled, shared, body, dialect, kernels, functions: Vec::new() }
     }
 
-    /// The functions that kernels call, and those that operations of the file's macros call.
+    /// Writes the functions called by kernels and by operations of the file's macros.
     fn write_functions(&mut self, joined: &Joined) {
         if self.dialect.needs.joined.has_types() {
             self.dialect.joined_types(joined);
@@ -92,7 +92,7 @@ impl<'f> Texts<'f> {
         self.functions = std::mem::take(&mut self.dialect.pieces);
     }
 
-    /// The texts that other bodies may share.
+    /// The texts for sharing with other bodies.
     fn pieces(&self) -> Pieces<'_> {
         Pieces { isa: self.spelled.isa, kernels: &self.kernels, functions: &self.functions }
     }
@@ -126,7 +126,7 @@ fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
     Shared::new(body, &taken, file.interface, file.is_baked())
 }
 
-/// Packing at run time: the kernel, and the function that the header declares.
+/// Packing at run time: the kernel, and its function in the header.
 fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut String) {
     let (isa, own) = (file.isas[0].0, Shared::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
@@ -153,7 +153,7 @@ fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -
     listed(part(include_str!("text/kernels.c"), name), lists, &[own, &common].concat())
 }
 
-/// How a body is spelled.
+/// The dialect of a body.
 fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTreeSet<VectorFunction>>) -> C<'f> {
     let isa = spelled.isa;
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
@@ -166,7 +166,7 @@ fn dialect<'f>(file: &'f CFile<'_>, spelled: &Spelled<'_>, used: &'f RefCell<BTr
     dialect
 }
 
-/// Names that the program's own must not hide.
+/// Names that the program's names must not hide.
 fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
     all.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
@@ -184,8 +184,8 @@ fn taken(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
     all
 }
 
-/// The calls of a step, each the word of a list; before it, how a pool calls those kernels that may
-/// run at the same time.
+/// The calls of a step, as entries of a list. Before them, the functions with which a pool calls
+/// concurrent kernels.
 fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
     let mut calls = Vec::new();
@@ -221,7 +221,7 @@ fn pairs(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &
 fn run(file: &CFile<'_>, isa: &Isa, body: BodyRef<'_>, shared: &Shared, out: &mut String) {
     let mut calls = pairs(file, isa, body, shared, out);
     let mut groups = shared.calls(body);
-    // variables change last of all, so until then a step can be made again
+    // variables change last, so a step can be repeated until then
     let assigned = isa.c_flushes.and_then(|_| {
         let is_variable = |id| matches!(body.buffer(body.whole(id).0).role, Role::Variable(_));
         let changes = |kernel: &Kernel| kernel.params.iter().any(|(id, written)| *written && is_variable(*id));

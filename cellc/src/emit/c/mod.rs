@@ -1,9 +1,9 @@
-//! C11 and its header: GNU vector types in named locals, an architecture's own intrinsics where
-//! lanes need more than operators.
+//! C11 source and header: GNU vector types in named locals, with an architecture's intrinsics for
+//! operations without operators.
 //!
-//! What must be fused is written as the intrinsic, what must stay split is kept so by a pragma, so
-//! that the bits do not depend on the compiler's flags. Nothing is called but what compilers call
-//! themselves. A file for a target without extensions is C11 alone.
+//! Fused operations are intrinsics, and a pragma prevents other fusing, so results do not depend on
+//! compiler flags. Code calls no functions apart from implicit calls by compilers. A file for a
+//! target without extensions is plain C11.
 
 mod across;
 mod api;
@@ -33,15 +33,15 @@ pub(crate) use interface::FILE as INTERFACE;
 use once::Once;
 use vectors::VectorFunction;
 
-/// Where the compiler is gcc, and no other that says so of itself.
+/// The condition for gcc, without compilers that imitate gcc.
 const C_IS_GCC: &str = "defined(__GNUC__) && !defined(__clang__)";
 
-/// What a C file and its header are made from.
+/// The contents of a C file and its header.
 pub(super) struct CFile<'a> {
     pub(super) contents: &'a Contents<'a>,
     /// The files' names without extension.
     pub(super) stem: &'a str,
-    /// Whether the weights stand in the source.
+    /// True if the weights are in the source.
     pub(super) inline: bool,
 }
 
@@ -92,7 +92,7 @@ impl CFile<'_> {
         out
     }
 
-    /// The code with texts that several bodies share, or with a text of each body.
+    /// The code, with shared texts (`shares`) or with a separate text per body.
     fn code(&self, shares: bool) -> Code {
         let used = RefCell::default();
         let (bodies, once) = kernels::bodies(self, shares, &used);
@@ -107,8 +107,7 @@ impl CFile<'_> {
         self.header_and_hash().0
     }
 
-    /// The header file, and the number in it by which the source knows that the two belong
-    /// together.
+    /// The header file, and its hash. The source checks the hash.
     fn header_and_hash(&self) -> (String, String) {
         let mut out = String::new();
         api::header(&mut out, self);
@@ -121,17 +120,17 @@ impl CFile<'_> {
         (format!("{before}{included}{compared}{after}"), hash)
     }
 
-    /// Whether bodies may share texts: the file includes itself for each of them.
+    /// True if bodies may share texts: the file includes itself for each body.
     fn can_share(&self) -> bool {
         self.extensions() && is_includable(self.stem) && self.has_passes
     }
 
-    /// Whether it is written with what gcc and clang add to the language.
+    /// True if the file uses extensions of gcc and clang.
     pub(super) fn extensions(&self) -> bool {
         self.options.machine.target.c_extensions
     }
 
-    /// Whether the target computes floats in software.
+    /// True if the target computes floats in software.
     pub(super) fn in_software(&self) -> bool {
         self.options.machine.target.baseline.in_software
     }
@@ -141,22 +140,22 @@ impl CFile<'_> {
         vectors::copied((self.prefix(), self.extensions()), to, from, (&self.size(field), field.len()))
     }
 
-    /// A statement: makes so many floats zero.
+    /// A statement: sets floats to zero.
     pub(super) fn zeroed(&self, place: &str, count: (&str, usize)) -> String {
         vectors::zeroed((self.prefix(), self.extensions()), place, count)
     }
 
-    /// What every name begins with.
+    /// The prefix of all names.
     fn prefix(&self) -> &str {
         &self.interface.function
     }
 
-    /// What every macro begins with.
+    /// The prefix of all macros.
     fn upper(&self) -> String {
         self.prefix().to_ascii_uppercase()
     }
 
-    /// Where the body that is named after an instruction set is compiled; `None`: everywhere.
+    /// The condition for a body, by the instruction set in its name. `None`: always.
     fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
             None => {
@@ -167,7 +166,7 @@ impl CFile<'_> {
         }
     }
 
-    /// What stands before all code: what a compiler must be and do, headers, attributes.
+    /// The preamble: checks of the compiler, headers, attributes.
     fn preamble(&self, code: &str, shares: bool) -> String {
         let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
         let (refused, help) = arch.c_refused;
@@ -219,10 +218,10 @@ impl CFile<'_> {
 /// The code of a file.
 struct Code {
     once: Once,
-    /// What the file includes.
+    /// The sections that the file includes.
     shared: String,
     code: String,
-    /// What it needs declared.
+    /// The declarations used by the code.
     used: BTreeSet<VectorFunction>,
 }
 
@@ -237,7 +236,8 @@ fn aligned(alignment: usize) -> String {
     if alignment > 4 { format!("_Alignas({alignment}) ") } else { String::new() }
 }
 
-/// The macro for the attribute of every function of an instruction set; empty where it needs none.
+/// The macro for the attribute of all functions of an instruction set. Empty if no attribute is
+/// needed.
 fn attribute(prefix: &str, isa: &Isa) -> String {
     match isa.c_features {
         "" => String::new(),
@@ -245,7 +245,7 @@ fn attribute(prefix: &str, isa: &Isa) -> String {
     }
 }
 
-/// Writes `text` between the preprocessor's lines for a condition, if there is one.
+/// Writes `text`, within `#if` and `#endif` if there is a condition.
 fn guarded(out: &mut String, condition: Option<&str>, text: &str) {
     match condition {
         None => out.push_str(text),
@@ -261,7 +261,7 @@ fn guarded(out: &mut String, condition: Option<&str>, text: &str) {
     }
 }
 
-/// Where a text that ends with what stands under a condition continues it: in front of the last
+/// The offset at which a text can continue its last section under a condition: before the last
 /// line, if the condition begins with `begin`.
 fn reopened(out: &str, begin: &str) -> Option<usize> {
     let inside = out.strip_suffix("#endif\n\n").or_else(|| out.strip_suffix("#endif\n"))?;
@@ -279,7 +279,7 @@ fn reopened(out: &str, begin: &str) -> Option<usize> {
     (depth == 0).then_some(inside.len())
 }
 
-/// A block comment of lines that may hold anything.
+/// A block comment of lines with arbitrary contents.
 fn block_comment(out: &mut String, indent: &str, lines: &[String]) {
     match lines {
         [] => {}
@@ -296,8 +296,8 @@ fn block_comment(out: &mut String, indent: &str, lines: &[String]) {
     }
 }
 
-/// A line as it may stand in a block comment: printable ASCII, no comment sign, no trigraph, no
-/// backslash at its end.
+/// A line for a block comment: printable ASCII, no comment sign, no trigraph, no backslash at the
+/// end.
 fn printable(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
@@ -319,12 +319,12 @@ fn printable(line: &str) -> String {
     out
 }
 
-/// Whether a file of this name can stand in a message and in a line of CMake as it is.
+/// True if a file name needs no escapes in messages and in CMake.
 fn is_plain(name: &str) -> bool {
     name.len() <= 50 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
-/// Whether a file of this name can stand in an `#include`, which knows no escapes.
+/// True if a file name can be part of an `#include`, which has no escapes.
 fn is_includable(name: &str) -> bool {
     !name.chars().any(|c| c.is_control() || matches!(c, '"' | '\\' | '?'))
 }
@@ -341,7 +341,7 @@ mod tests {
         guarded(&mut out, Some("X"), "c\n");
         guarded(&mut out, Some("Y"), "d\n");
         assert_eq!(out, "a\n#if X\n#ifdef Z\nb\n#endif\n\nc\n#endif\n#if Y\nd\n#endif\n");
-        // what stands under another condition, or under its opposite, is not continued
+        // text under another condition, or under the opposite one, is not continued
         for before in ["#if X\nb\n#else\nc\n#endif\n", "#if X\nb\n#endif\nc\n", "#if X\nb\n#endif\n#if Y\n#endif\n"] {
             let mut out = format!("a\n{before}");
             guarded(&mut out, Some("X"), "d\n");

@@ -1,4 +1,4 @@
-//! How a body spells values of several registers, and the types that it declares for them.
+//! Values of several registers in a body, and declarations of their types.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,17 +12,17 @@ use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, f
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
 impl C<'_> {
-    /// The lanes of the registers that hold a value of so many lanes.
+    /// The lanes of each register of a value.
     fn registers_that_hold(&self, lanes: usize) -> Vec<usize> {
         arch::vectors(lanes, self.isa.lanes).into_iter().map(|(_, lanes)| lanes).collect()
     }
 
-    /// How many registers hold a value.
+    /// The number of registers of a value.
     pub(super) fn registers_of(&self, lanes: usize) -> usize {
         self.registers_that_hold(lanes).len()
     }
 
-    /// Whether a value of so many lanes takes several registers.
+    /// True if a value takes several registers.
     pub(super) fn is_joined(&self, lanes: usize) -> bool {
         self.registers_of(lanes) > 1
     }
@@ -33,7 +33,7 @@ impl C<'_> {
         spelled(self.prefix, ty.scalar, &self.ending(ty.lanes), "")
     }
 
-    /// The name of an operation on values of so many lanes.
+    /// The name of an operation on values with a number of lanes.
     fn joined(&mut self, name: &str, lanes: usize, operation: Operation) -> String {
         self.needs.joined.lanes.insert(lanes);
         self.needs.joined.operations.insert(name.to_owned(), operation);
@@ -58,7 +58,7 @@ impl C<'_> {
         Text::atom(format!("{name}({})", plus(&from.name, offset)))
     }
 
-    /// Whether the registers of a value have an instruction for what the file holds.
+    /// True if the registers of a value have an instruction for constants of the file.
     fn loads_constants(&self, lanes: usize) -> bool {
         let has_own = |lanes| self.vector(lanes).is_some_and(|vector| !vector.load_constant.is_empty());
         self.registers_that_hold(lanes).into_iter().any(has_own)
@@ -98,7 +98,7 @@ impl C<'_> {
 
     pub(super) fn joined_call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text {
         let registers = self.registers_that_hold(lanes);
-        // which of its names each register calls depends on the loop around
+        // the surrounding loop decides the name in each call
         let calls: Vec<_> = registers.iter().map(|lanes| self.named_call(function, *lanes)).collect();
         let is_outlined = calls.iter().any(|(_, is_outlined)| *is_outlined);
         let name = if is_outlined { outlined(function) } else { function.to_owned() };
@@ -109,7 +109,7 @@ impl C<'_> {
         Text::atom(format!("{name}({})", args.join(", ")))
     }
 
-    /// Values that are neighbours, each of several registers, as one statement loads them.
+    /// Declares neighbouring values of several registers, loaded by one statement.
     pub(super) fn declare_joined_loads(&mut self, names: &[&str], from: &Block, offset: usize, ty: Type) {
         let registers = self.registers_that_hold(ty.lanes);
         let one = Type { lanes: registers[0], ..ty };
@@ -123,8 +123,8 @@ impl C<'_> {
         self.line(&format!("{}({}, {places});", loads.name(self.prefix), plus(&from.name, offset)));
     }
 
-    /// Adds a row of weights by a function: one of the file's macro, or one of the body where the
-    /// weights are loaded at once.
+    /// Adds a row of weights with a function: of the file's macro, or of the body for joint loads
+    /// of all weights.
     pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> bool {
         let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
@@ -169,7 +169,7 @@ impl C<'_> {
         let body = self.apart(|c| {
             let names: Vec<_> = (0..count).map(|at| format!("w{at}")).collect();
             c.declare_loads(&names.iter().map(String::as_str).collect::<Vec<_>>(), &memory, 0, ty);
-            // only now: it takes a register, and weights are loaded to neighbouring ones
+            // after the loads: x takes a register, and weights need neighbouring registers
             let x = c.joined_number(ty, "*x").text;
             c.line(&format!("const {spelled} x_k = {x};"));
             for (at, weight) in names.iter().enumerate() {
@@ -184,7 +184,7 @@ impl C<'_> {
         format!("\n/* Adds a row of weights times x to {}. */\n{head} {{\n{body}}}\n", counted(count))
     }
 
-    /// The statements that something writes, in a function of their own.
+    /// The statements written by `write`, for a separate function.
     fn apart(&mut self, write: impl FnOnce(&mut Self)) -> String {
         let (out, depth) = (std::mem::take(&mut self.out), std::mem::replace(&mut self.depth, 1));
         write(self);
@@ -192,10 +192,10 @@ impl C<'_> {
         std::mem::replace(&mut self.out, out)
     }
 
-    /// Declares the types of this body, and what the file's macro takes for granted of their parts:
-    /// those of one register, and those of several.
+    /// Declares the types of this body: first the operations on one register that the file's macro
+    /// needs, then the types of several registers.
     pub(super) fn joined_types(&mut self, file: &Joined) -> [String; 2] {
-        // spelled by what the instruction set has
+        // spelled with instructions of the instruction set
         let shares = std::mem::replace(&mut self.shares, false);
         let types = self.spelled_types(file);
         self.shares = shares;
@@ -203,7 +203,7 @@ impl C<'_> {
     }
 
     fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
-        // parts before what they are parts of
+        // parts before wholes
         let mut all = BTreeSet::new();
         let mut rest: Vec<_> = self.needs.joined.lanes.iter().copied().collect();
         while let Some(lanes) = rest.pop() {
@@ -245,7 +245,7 @@ impl C<'_> {
         [out, joined]
     }
 
-    /// The expression for an operation on one register; none for a call of a function.
+    /// The expression for an operation on one register. `None` for calls of functions.
     fn of_register(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
         let block =
             |name: &str, element, bytes| Block { name: name.to_owned(), len: lanes, element, bytes, pass: None };
@@ -269,7 +269,7 @@ impl C<'_> {
             }
             Operation::Lanes(operation) => self.operation(*operation, ty, operands(count), Context::Kernel),
             Operation::Row { .. } => return None,
-            // the activation itself has that name
+            // the activation itself has this name
             Operation::Call { function, is_outlined, .. } => {
                 self.needs.calls(function, *is_outlined, lanes);
                 return None;

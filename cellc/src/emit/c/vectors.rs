@@ -1,4 +1,4 @@
-//! The vector types and the functions on them that no operator or intrinsic spells.
+//! Vector types, and functions on vectors beyond operators and intrinsics.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,25 +11,25 @@ use crate::emit::text::{filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW, Scalar, Type};
 
-/// What can be declared, in the order in which it is: names and texts.
+/// The names and texts of declarations, in order of declaration.
 static VECTORS: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| parts(include_str!("text/vectors.c")).collect());
 
-/// Something that the bodies use and that the top of the file then declares.
+/// A declaration at the top of the file for use in bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct VectorFunction {
-    /// Where its text stands.
+    /// The index of the text in [`VECTORS`].
     order: usize,
-    /// 0 where it is of no number of lanes.
+    /// The number of lanes. 0: independent of lanes.
     lanes: usize,
     /// The number of values that one load reads; 0 for other operations and for single loads.
     count: usize,
-    /// The element type of those values in memory.
+    /// The element type in memory, for loads.
     element: Element,
     /// The type of a loaded lane: a value, or its bits.
     scalar: Scalar,
     /// The kind of the sum across lanes; `None` without such a sum.
     across: Option<Across>,
-    /// What it is compiled for; `None`: for all.
+    /// The instruction set. `None`: all.
     isa: Option<&'static Isa>,
 }
 
@@ -37,8 +37,8 @@ impl VectorFunction {
     /// Every number of lanes.
     pub(super) const ALL_LANES: [usize; 5] = [1, 2, 4, 8, 16];
 
-    /// What has a text of that name, on so many lanes of an instruction set: where the text is of
-    /// lanes, and of one instruction set.
+    /// The declaration with a name, for a number of lanes and an instruction set if the text
+    /// depends on these.
     pub(super) fn new(name: &str, lanes: usize, isa: Option<&'static Isa>) -> Self {
         let order = VECTORS.iter().position(|(other, _)| *other == name).expect("emit: what is declared has a text");
         let has = |word| VECTORS[order].1.contains(word);
@@ -47,12 +47,12 @@ impl VectorFunction {
         Self { order, lanes, count: 0, element: Element::F32, scalar: Scalar::F32, across: None, isa }
     }
 
-    /// What adds products across lanes.
+    /// The declaration of sums across lanes.
     pub(super) fn across(across: Across, isa: &'static Isa) -> Self {
         Self { across: Some(across), isa: Some(isa), ..Self::new("across", 0, None) }
     }
 
-    /// What loads so many values of a type at once.
+    /// The declaration of a load of `count` values of a type.
     pub(super) fn loads(element: Element, ty: Type, count: usize, isa: &'static Isa) -> Self {
         let Type { scalar, lanes } = ty;
         Self {
@@ -69,7 +69,7 @@ impl VectorFunction {
         VECTORS[self.order].0
     }
 
-    /// Its name in the file.
+    /// The name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
         if let Some(across) = self.across {
             return across.name(prefix);
@@ -88,7 +88,7 @@ impl VectorFunction {
         }
     }
 
-    /// The head and the body of what loads several values.
+    /// The head and body of a load of several values.
     fn head_and_body(self, prefix: &str) -> (String, String) {
         let Self { lanes, count, element, isa, .. } = self;
         let (float, each) = (float(prefix, lanes), 0..count);
@@ -120,7 +120,7 @@ impl VectorFunction {
             }
         });
         let plain: String = plain.collect();
-        // what loads several vectors at once gives values, where it does not say of which type
+        // a template of the instruction set loads values of one type, unless its text has TYPE
         let own = isa.and_then(|isa| {
             let gives = |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
             let of = |only| {
@@ -185,7 +185,7 @@ impl VectorFunction {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None => "a * b + c".to_owned(),
         };
-        // an instruction set that runs in the body of another, and has what that has not
+        // an instruction set in the body of another, with an instruction that the other lacks
         let has = |own: &CVector| match kind {
             "load_f16_" => !own.load_f16.is_empty(),
             "load_i8_" => !own.load_i8.is_empty(),
@@ -259,8 +259,7 @@ impl VectorFunction {
     }
 }
 
-/// A text whose short statements that follow each other, of one kind, stand in one line where there
-/// is room.
+/// Joins short neighbouring statements of one kind to lines of limited length.
 fn abreast(text: &str) -> String {
     let kind = |line: &str| match line.split_once(|c: char| c.is_ascii_digit()) {
         Some((start, _)) if ["    *to", "    register float value"].contains(&start) && line.ends_with(';') => {
@@ -283,8 +282,8 @@ fn abreast(text: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Defines the vector types and functions in `used`, and those functions of an instruction set that
-/// `code` calls.
+/// Defines the vector types and functions in `used`, and the functions of instruction sets called
+/// by `code`.
 pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFunction>, code: &[&str]) {
     let mut texts = String::new();
     let mut all = used.clone();
@@ -310,14 +309,14 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
         };
         all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
     }
-    // one lane has the language's own type
+    // one lane is a type of the language
     all.retain(|function| function.kind() != "type" || function.lanes > 1);
     if all.iter().any(|function| function.kind() == "type") {
         texts
             .push_str("\n/* Lanes as values, as bits, and in memory, where they have the alignment of one float. */\n");
     }
     all.iter().for_each(|function| function.write(&mut texts, file));
-    // what runs in the body of another calls that one's
+    // an instruction set in the body of another uses the other's functions
     let own = |isa: &&'static Isa| !isa.c_functions.is_empty() && file.named(isa) == *isa;
     for isa in file.special().filter(own) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
@@ -330,7 +329,7 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
     out.push_str(&texts);
 }
 
-/// Those functions of a text that other texts call, with the comments in front of the first.
+/// The functions of a text called by other texts, with the comments before the first.
 fn called(functions: &str, texts: &[&str]) -> String {
     let name = |function: &str| {
         let head = function.lines().find(|line| line.ends_with('{'))?;
@@ -350,7 +349,7 @@ fn called(functions: &str, texts: &[&str]) -> String {
     }
 }
 
-/// What loads several values tell apart by: the element, but for bits of f32.
+/// The element type in names of load functions. U32 stands for bits of f32.
 pub(super) fn loaded(element: Element, scalar: Scalar) -> Element {
     match (element, scalar) {
         (Element::F32, Scalar::U32) => Element::U32,
@@ -367,11 +366,11 @@ pub(super) fn is_small(value: &str, extensions: bool) -> String {
     }
 }
 
-/// Floats from which on gcc copies by `rep movsq` on x86-64.
+/// The smallest copy, in floats, that gcc makes with `rep movsq` on x86-64.
 const LONG_COPY: usize = 64;
 
-/// True if a function copies so many floats: where the compiler has no `memcpy` of its own, or
-/// makes the wrong use of it.
+/// True if a function copies `len` floats: for compilers without a built-in `memcpy`, and for slow
+/// built-in copies.
 pub(super) fn copies_by_call(extensions: bool, len: usize) -> bool {
     !extensions || len >= LONG_COPY
 }
@@ -385,7 +384,7 @@ pub(super) fn copied((prefix, extensions): (&str, bool), to: &str, from: &str, (
     }
 }
 
-/// A statement: makes `len` floats zero, spelled `count`.
+/// A statement: sets `len` floats to zero, spelled `count`.
 pub(super) fn zeroed((prefix, extensions): (&str, bool), place: &str, (count, len): (&str, usize)) -> String {
     match extensions {
         false if len == 1 => format!("{place}[0] = 0.0f;"),
@@ -394,7 +393,7 @@ pub(super) fn zeroed((prefix, extensions): (&str, bool), place: &str, (count, le
     }
 }
 
-/// Every name that [`write`] may declare for so many lanes.
+/// All names that [`write`] may declare for a number of lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
     let own = |kind: &str| !kind.contains(' ') && !["loads", "across"].contains(&kind);
     let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| own(kind));
@@ -408,12 +407,12 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String
     named.chain(loads).chain(across).chain([bits(prefix, lanes)]).collect()
 }
 
-/// The type of so many f32.
+/// The type of `lanes` f32.
 pub(super) fn float(prefix: &str, lanes: usize) -> String {
     if lanes == 1 { "float".to_string() } else { format!("{prefix}_f32x{lanes}") }
 }
 
-/// The type of so many u32.
+/// The type of `lanes` u32.
 pub(super) fn bits(prefix: &str, lanes: usize) -> String {
     if lanes == 1 { "uint32_t".to_string() } else { format!("{prefix}_u32x{lanes}") }
 }
@@ -424,7 +423,7 @@ pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
     if attribute.is_empty() { attribute } else { attribute + " " }
 }
 
-/// Puts arguments into a template of the table.
+/// Fills arguments into a template of the table.
 pub(super) fn fill(template: &str, args: &[String]) -> String {
     let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! How Rust spells what the walk says.
+//! The Rust dialect of the traversal.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,9 +18,9 @@ pub(super) struct KernelText {
     pub(super) doc: String,
     /// Names and types.
     pub(super) params: Vec<(String, String)>,
-    /// What stands between its braces.
+    /// The text between its braces.
     pub(super) body: String,
-    /// Whether it calls functions of its module.
+    /// True if the kernel calls functions of its module.
     pub(super) is_bound: bool,
 }
 
@@ -28,35 +28,35 @@ pub(super) struct KernelText {
 pub(super) struct Rust {
     /// Its kernels.
     pub(super) kernels: Vec<KernelText>,
-    /// The helper functions of kernels that are written.
+    /// The helper functions of finished kernels.
     pub(super) used_before: BTreeSet<&'static str>,
     pub(super) out: String,
-    /// The text of the module while a function is written.
+    /// The text of the module during a function.
     pub(super) around: String,
-    /// Names and texts of functions that are generic over the type of vectors.
+    /// Names and texts of functions with a generic vector type.
     pub(super) functions: Vec<(String, String)>,
-    /// Of every function.
+    /// The attribute of all functions.
     pub(super) attribute: String,
     pub(super) used: BTreeSet<&'static str>,
-    /// Types and operations of vectors that the module uses.
+    /// Vector types and operations of the module.
     pub(super) vectors: Used,
-    /// What values of one lane are.
+    /// The representation of values of one lane.
     pub(super) values: Values,
-    /// What multiplies by one lane.
+    /// The instructions that multiply by one lane.
     pub(super) by_lane: &'static [ByLane],
     /// Lanes of the widest vector register.
     pub(super) widest: usize,
-    /// Names of functions that are called instead of inlined, as their bodies are long.
+    /// Names of functions called instead of inlined, because of long bodies.
     pub(super) long: BTreeSet<String>,
 }
 
-/// Operations of a function up to which LLVM takes its body to where it is called. That cannot be
-/// asked for together with features of an instruction set, so lanes are handed to a closure, which
-/// may be; a call would spill every register.
+/// The largest function, in operations, that LLVM inlines. `inline(always)` cannot be combined with
+/// target features, so lanes are passed to a closure, which LLVM may inline; a call would spill
+/// every register.
 pub(super) const INLINED: usize = 45;
 
-/// Calls of functions in a module beyond which none is handed to a closure: rustc compiles every
-/// closure for itself.
+/// The largest number of calls in a module that use closures: rustc compiles every closure
+/// separately.
 pub(super) const MOST_CLOSURES: usize = 512;
 
 impl Rust {
@@ -116,7 +116,7 @@ impl Rust {
         Text::atom(format!("{ty}::{name}({arg})"))
     }
 
-    /// A function of the type of `lanes` numbers that reads them from an element on.
+    /// A function of the type of `lanes` numbers that loads from an element on.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
         if let Some((_, pass)) = from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat") {
@@ -128,7 +128,7 @@ impl Rust {
         Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
     }
 
-    /// The window of a turn whose number is known at run time.
+    /// The window of an iteration with a run-time number.
     fn window_at(&mut self, count: usize, walk: &Walking<'_>, at: &str) -> String {
         let Walking { of, offset, step, window, .. } = walk;
         let name = self.shared(if walk.written { "part_from_mut" } else { "part_from" });
@@ -165,7 +165,7 @@ impl Rust {
         }
     }
 
-    /// A function of the file, which all modules share.
+    /// Records a function of the file, shared by all modules.
     fn shared(&mut self, name: &'static str) -> &'static str {
         self.vectors.shared(name);
         name
@@ -251,7 +251,7 @@ impl Dialect for Rust {
         let body = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
         let used = std::mem::take(&mut self.used_before);
         let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
-        // dot products are methods of one type
+        // dot products are methods of one type only
         kernel.is_bound = !self.used.is_empty()
             || body.contains(".dot_")
             || self.long.iter().any(|name| body.contains(&format!("{name}(")));
@@ -284,7 +284,7 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{} }}", result.text);
         let text = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
         match self.long.contains(name) && !self.has_numbers() {
-            // its features are those of its module
+            // the features of its module apply
             true => self.out.push_str(&text),
             false => self.functions.push((name.to_owned(), text)),
         }
@@ -472,7 +472,7 @@ impl Dialect for Rust {
             LineRow::Bytes => ("row_of_bytes", String::new()),
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
         };
-        // the last of the line's groups of words, of words that are neighbours, and of fours
+        // the last groups: of the line's words, of neighbouring words, and of fours
         let group = |words: usize, abreast: usize| (words - 1) / abreast * step + (words - 1) % abreast;
         let last = write.last();
         let four = last / 4 * 4 + group(count.div_ceil(2), 1);
@@ -508,7 +508,7 @@ impl Dialect for Rust {
         if let Some(backwards) = backwards {
             return self.begin_either_way(count, turn, backwards, walks);
         }
-        // what is written to windows that overlap is lent to one turn after the other
+        // overlapping written windows are lent to one iteration after another
         let is_lent = |walk: &&Walking<'_>| walk.written && walk.is_apart() && walk.step < walk.window.len;
         let lent: Vec<_> = walks.iter().filter(is_lent).collect();
         let mut sources: Vec<(&str, String)> = Vec::new();
@@ -573,7 +573,7 @@ impl Dialect for Rust {
 
     fn unrolled_by(&mut self, _turns: usize) {}
 
-    /// One number for all loops of a kernel: LLVM reads it from memory each time it is hidden.
+    /// One number for all loops of a kernel: LLVM reloads a hidden number at each use.
     fn hidden_count(&mut self, name: &str, count: usize) {
         let _ = writeln!(self.out, "let {name} = core::hint::black_box({count}usize);");
     }
@@ -589,21 +589,21 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{chain} = core::hint::black_box({chain});");
     }
 
-    /// LLVM would keep the vectors that are loaded instead, and load their weights across lines of
-    /// the cache in every turn of a loop of sums (an LSTM of 40 units: 1.25 times as long); or take
-    /// each element out of a vector, by two shuffles for each of its uses.
+    /// Prevents LLVM from reusing loaded vectors. LLVM would load weights across cache lines in
+    /// every iteration of a loop of sums (an LSTM of 40 units: 1.25 times as long), or extract each
+    /// element from a vector with two shuffles per use.
     fn read_otherwise(&mut self, of: &Block) {
         let _ = writeln!(self.out, "core::hint::black_box(&mut *{});", of.name);
     }
 
-    /// LLVM would drop the lanes that are stored again, and take the vectors of the sums apart in
-    /// every turn of their loop (a convolution to 2 channels: twice as many instructions).
+    /// Prevents LLVM from dropping lanes with a second store. LLVM would split the sum vectors in
+    /// every iteration (a convolution to 2 channels: twice as many instructions).
     fn stored_again(&mut self, to: &Block) {
         self.read_otherwise(to);
     }
 
-    /// LLVM puts off what was computed until the vectors that follow are too, and spills registers
-    /// meanwhile (a GRU of 24 units: 3 % more instructions).
+    /// Prevents LLVM from postponing a computed vector until the following vectors, which spills
+    /// registers (a GRU of 24 units: 3 % more instructions).
     fn after_flush(&mut self) {
         self.only_vectors();
     }
@@ -648,7 +648,7 @@ impl Dialect for Rust {
     }
 }
 
-/// The counter of a loop that copies: nothing else is declared within.
+/// The counter of a copy loop. Copy loops declare no other names.
 pub(super) fn counter(depth: usize) -> String {
     match ["i", "j", "k", "l"].get(depth) {
         Some(name) => name.to_string(),

@@ -1,6 +1,5 @@
-//! Kernels that have one text on several instruction sets: functions that are generic over the
-//! types of vectors, the columns of a pass, and how many rows stand one after the other in the
-//! code.
+//! Kernels with one text for several instruction sets: functions with generic vector types, columns
+//! per pass, and rows per iteration.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +9,7 @@ use super::lints;
 use super::vectors::Used;
 use crate::emit::alike::{Token, groups};
 
-/// Whether a text calls a function, comments left out.
+/// True if a text calls a function outside comments.
 pub(super) fn calls(text: &str, function: &str) -> bool {
     let call = format!("{function}(");
     let is_other = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
@@ -28,7 +27,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             true => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
             false => rest.find(is_part).unwrap_or(rest.len()),
         };
-        // a method's name begins behind its dot
+        // the name of a method begins after its dot
         let end = match first {
             '.' => 1,
             _ if first.is_ascii_digit() => end,
@@ -47,18 +46,18 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     all
 }
 
-/// The most generic parameters that are counts.
+/// The maximum number of generic counts.
 const MOST_COUNTS: usize = 12;
 
-/// A kernel that some modules share.
+/// A kernel shared by some modules.
 struct Shared<'a> {
-    /// By module: the position of the kernel there, and the arguments for the parameters.
+    /// By module: the index of the kernel, and the generic arguments.
     calls: BTreeMap<usize, (usize, String)>,
     kernel: &'a KernelText,
     parameters: String,
     list: String,
     body: String,
-    /// What the function is called: kernels of one name may have several texts.
+    /// The name of the function. Kernels with one name may have several texts.
     name: String,
 }
 
@@ -68,8 +67,8 @@ pub(super) struct Generic<'a> {
 }
 
 impl<'a> Generic<'a> {
-    /// Those of the modules of a file, which have these kernels. `own` are functions that differ
-    /// from module to module.
+    /// The generic kernels among the kernels of modules. `own` are functions that differ between
+    /// modules.
     pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
         let is_bound = |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name));
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
@@ -88,7 +87,7 @@ impl<'a> Generic<'a> {
         Self { all: all.collect() }
     }
 
-    /// The path of a module's kernel with its arguments, if it is generic.
+    /// The path and generic arguments of a module's kernel. `None` if the kernel is not generic.
     pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
         let of_kernel = |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
         let shared = self.all.iter().find(of_kernel)?;
@@ -102,7 +101,7 @@ impl<'a> Generic<'a> {
         }
         let mut text = String::new();
         for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all {
-            // one lane has bits that are a number
+            // the bits of one lane are a number
             let one = if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
             let parameters = parameters.replace("F32x1: Vector<1>", one);
             let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}<{parameters}>({list}) {{\n{body}}}");
@@ -119,8 +118,8 @@ impl<'a> Generic<'a> {
     }
 }
 
-/// Of kernels with one name in several modules those that differ in types and counts alone, as
-/// generic kernels.
+/// Generic kernels from kernels of one name in several modules that differ only in types and
+/// counts.
 fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     let text = |kernel: &KernelText| {
         let list: String = kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
@@ -135,15 +134,15 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
     groups(&all).into_iter().filter_map(alike).collect()
 }
 
-/// A kernel of a module, by the positions of both, and its tokens.
+/// A kernel by the indices of module and kernel, and its tokens.
 type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
 
-/// One kernel from several texts that are alike.
+/// One generic kernel from several texts.
 fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let first = alike[0].1;
     let counts = |at: usize| alike.iter().map(|(_, tokens)| tokens[at].number()).collect::<Vec<_>>();
     let is_same = |counts: &[usize]| counts.windows(2).all(|two| two[0] == two[1]);
-    // the lanes of types first: a count that is as many is the same parameter
+    // lanes of types first: a count equal to the lanes of every instance is the same parameter
     let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
     for (at, token) in first.iter().enumerate() {
         let all = counts(at);

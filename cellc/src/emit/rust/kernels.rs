@@ -21,35 +21,34 @@ use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
 use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
-/// What else is declared where kernels' names stand.
+/// Further names in the scope of kernels.
 const MODULE: [&str; 9] = ["run", "part", "blob", "pairs", "state", "left", "left_pairs", "turn", "at"];
 
-/// How many loops a copy may have: more than any has.
+/// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
 
-/// A module of kernels, without the types of its vectors: what these have to do depends on all
-/// modules of the file.
+/// A module of kernels, without vector types: their operations depend on all modules of the file.
 pub(super) struct Module {
-    /// Its condition and name.
+    /// The condition and the name.
     head: String,
-    /// The attribute of its functions.
+    /// The attribute of the functions.
     attribute: String,
     kernels: Vec<KernelText>,
-    /// The function `run`, which calls the kernels in order, and helper functions of kernels.
+    /// The function `run` with the calls of kernels in order, and helper functions of kernels.
     text: String,
-    /// Names and texts of functions that are generic over the type of vectors.
+    /// Names and texts of functions with a generic vector type.
     functions: Vec<(String, String)>,
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
-    /// Items behind the module.
+    /// Items after the module.
     after: String,
 }
 
-/// What is left of memory that is cut.
+/// The rest of a memory after cuts.
 struct Left<'a> {
     of: &'a str,
-    /// What the rest is called.
+    /// The name of the rest.
     rest: &'static str,
     /// Elements before it.
     at: usize,
@@ -57,7 +56,7 @@ struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// Cuts off what is called `name`; nothing is cut off after the last.
+    /// Cuts off the part `name`. The last cut leaves no rest.
     fn cut(&mut self, name: &str, (at, len): (usize, usize), is_last: bool, vectors: &mut Used) -> String {
         let Self { of, rest: left, at: before, len: all } = *self;
         let (skip, rest) = (at - before, before + all - at - len);
@@ -74,8 +73,8 @@ impl Left<'_> {
     }
 }
 
-/// Modules, after the traits, macros and functions that they share; `outside` is what the file uses
-/// of these outside of its modules.
+/// Modules, after shared traits, macros and functions. `outside` are shared items used outside the
+/// modules.
 pub(super) fn modules(
     modules: &[Module],
     arch: &Arch,
@@ -139,7 +138,7 @@ pub(super) fn modules(
     let functions = match functions.is_empty() {
         true => functions,
         false => {
-            // methods of bits may be all that a function uses of them
+            // a function may use only methods of bits
             let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
             let imports = match (functions.contains("Vector<L>"), has_bits) {
                 (false, _) => "",
@@ -153,7 +152,7 @@ pub(super) fn modules(
     vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
 }
 
-/// Functions that have one text in all modules that have them, by name.
+/// Functions with equal text in all their modules, by name.
 fn common(modules: &[Module]) -> BTreeMap<&str, String> {
     let mut texts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (name, text) in modules.iter().flat_map(|module| &module.functions) {
@@ -166,7 +165,7 @@ fn common(modules: &[Module]) -> BTreeMap<&str, String> {
     texts.into_iter().filter_map(|(name, text)| Some((name, text.map(public)?))).collect()
 }
 
-/// True if the text of a body has multiply-adds that are rounded once.
+/// True if the text of a body has fused multiply-adds.
 fn has_fused_products(isa: &Isa, fused_by: Option<&Isa>) -> bool {
     !isa.rust_mul_add.is_empty() || fused_by.is_some()
 }
@@ -192,16 +191,16 @@ impl RustFile<'_> {
         })
     }
 
-    /// What packs weights at run time.
+    /// The module that packs weights at run time.
     pub(super) fn pack_module(&self) -> Module {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
-        // any function calls it
+        // callable by any function
         let head = "mod pack".to_owned();
         self.module(head, (&GENERIC, None), body, &|shared, vectors| self.packing(body, shared, vectors))
     }
 
-    /// A module of kernels, the function that calls them first.
+    /// A module of kernels. The function with the calls comes first.
     fn module(
         &self,
         head: String,
@@ -246,7 +245,7 @@ impl RustFile<'_> {
         Module { head, attribute, kernels, text, functions, vectors, isa, fused_by, after: String::new() }
     }
 
-    /// The function that calls the kernel that packs.
+    /// The function with the call of the packing kernel.
     fn packing(&self, body: BodyRef<'_>, shared: &Shared, vectors: &mut Used) -> String {
         let (len, pairs) = (self.packed.run_time_len, self.packed.run_time_pairs);
         let pairs = if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
@@ -296,8 +295,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// The function of a module that calls its kernels in order; where there are many, through
-    /// functions that call some of them each, as rustc takes more than linear time for a long one.
+    /// The function of a module with the calls of kernels in order. Many calls are split over
+    /// several functions, as compile times of long functions grow faster than their length.
     fn run(&self, body: BodyRef<'_>, shared: &Shared, attribute: &str, vectors: &mut Used) -> String {
         let calls = shared.calls(body);
         let signature = self.signature(body, shared, &calls, true);
@@ -317,8 +316,8 @@ impl RustFile<'_> {
         format!("{out}{order}}}\n{parts}")
     }
 
-    /// The parameters of a function that calls kernels, and the arguments of the same names: all
-    /// that the module is given, or what those kernels use.
+    /// The parameters of a function with calls of kernels, and arguments of equal names: all
+    /// parameters of the module, or those needed by the calls.
     fn signature(&self, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], all: bool) -> (String, String) {
         let uses = Uses::of(body, calls);
         let (mut params, mut args) = (String::new(), String::new());
@@ -358,7 +357,7 @@ impl RustFile<'_> {
         (params, args)
     }
 
-    /// What kernels read that is no argument of theirs around, then the calls.
+    /// Declares the buffers of kernels that are no parameters, then calls the kernels.
     fn calls(&self, out: &mut String, body: BodyRef<'_>, shared: &Shared, calls: &[Vec<Call<'_>>], vectors: &mut Used) {
         for id in Uses::of(body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
@@ -412,7 +411,7 @@ impl RustFile<'_> {
                 let _ = writeln!(out, "{}", left.cut(name, place, nth + 1 == parts.len(), vectors));
             }
         }
-        // closures of older editions would take all of the state
+        // closures of older editions would capture the whole state
         for (id, is_cut) in cuts.shared.into_iter().filter(|_| group.len() > 1) {
             let name = &shared.buffer(id).name;
             let from = if is_cut { format!("*{name}") } else { self.memory(body, shared, id) };
@@ -420,7 +419,7 @@ impl RustFile<'_> {
         }
     }
 
-    /// Where a buffer stands that is not cut from another.
+    /// The expression for a buffer that is not a part of another.
     fn memory(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
         match self.location(body, id) {
             Location::Variable(field) => format!("state.{}", field.name),
@@ -429,7 +428,7 @@ impl RustFile<'_> {
         }
     }
 
-    /// The arguments of a kernel; `named`: every one has a name.
+    /// The arguments of a kernel. `named`: all are variables.
     fn arguments(&self, body: BodyRef<'_>, shared: &Shared, kernel: &Kernel, named: bool) -> String {
         let argument = |(id, written): &(BufferId, bool)| match body.buffer(*id).role {
             Role::Variable(_) | Role::Backwards if !named => {

@@ -1,8 +1,7 @@
-//! Rust: no_std, editions 2015 to 2024, without a bounds check that could fail.
+//! Rust: no_std, editions 2015 to 2024, without bounds checks that could fail.
 //!
-//! Vectors are registers of `core::arch`, or arrays of lanes where the machine has none
-//! ([`vectors`]). Memory is walked by `as_chunks` and `zip`, whose lengths are constants, so
-//! nothing can panic.
+//! Vectors are registers of `core::arch`, or arrays of lanes on other machines ([`vectors`]). Loops
+//! use `as_chunks` and `zip` with constant lengths, so no code can panic.
 
 mod dialect;
 mod generic;
@@ -27,10 +26,10 @@ use crate::request::WeightsAs;
 use types::cfg;
 pub(super) use vectors::Form;
 
-/// Stands for the weights until formatting is done: prettyplease need not look at megabytes.
+/// The placeholder of the weights during formatting, to spare prettyplease megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
-/// What a Rust file is made from.
+/// The contents of a Rust file.
 pub(super) struct RustFile<'a> {
     pub(super) contents: &'a Contents<'a>,
     /// Doc comment of the type.
@@ -47,7 +46,7 @@ impl<'a> Deref for RustFile<'a> {
 }
 
 impl RustFile<'_> {
-    /// The file's items, not formatted, with [`WEIGHTS`] where the bytes of the weights belong.
+    /// The file's unformatted items, with [`WEIGHTS`] instead of the weights.
     pub(super) fn text(&self) -> String {
         let mut out = self.surface();
         if self.options.output.runtime {
@@ -61,19 +60,19 @@ impl RustFile<'_> {
         if !self.packed.bytes.is_empty() {
             out.push_str(&self.item(if self.has_decimal_weights() { "decimal weights" } else { "weights" }));
         }
-        // what holds wherever the file is compiled is no condition
+        // conditions that always hold are removed
         let held = self.options.machine.target.rust_held();
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
-    /// Whether the one body of the file computes in numbers of Rust, if it has no operation beyond
-    /// these.
+    /// True if the only body of the file computes with plain numbers of Rust, as far as its
+    /// operations allow.
     fn is_of_numbers(&self) -> bool {
         matches!(self.isas, [(isa, _)] if isa.lanes == 1 && isa.rust_mul_add.is_empty())
     }
 
-    /// Whether the weights stand in the file as decimal numbers: those of a network that fills no
-    /// vector.
+    /// True if the weights are in the file as decimal numbers: for networks with less than a vector
+    /// of units.
     fn has_decimal_weights(&self) -> bool {
         let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
         let are_few =
@@ -81,7 +80,8 @@ impl RustFile<'_> {
         self.is_of_numbers() && self.is_baked() && self.starts_at_zero() && are_floats && are_few
     }
 
-    /// Under which an instruction set is there: the baseline, where none takes its place.
+    /// The condition for an instruction set. The baseline's condition excludes all replacing
+    /// instruction sets.
     fn cfg(&self, isa: &Isa) -> String {
         let instead: Vec<_> = self.instead().map(|(_, condition)| condition).rev().collect();
         match isa.condition() {

@@ -6,7 +6,7 @@ use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::array;
 use crate::emit::text::Word;
 
-/// What `steps` differs in, where the number of steps is open.
+/// The words of `steps`, for an open number of steps.
 pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let interface = file.interface;
     if interface.steps.is_none() {
@@ -57,8 +57,7 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     ]]
 }
 
-/// What stands before the loop over steps, in it, and behind it: a step copies its states to the
-/// struct.
+/// The statements before, in and after the loop over steps, with copies of states to the struct.
 fn copied(signature: &Signature<'_>) -> (String, String, String) {
     let (mut before, mut after) = ("", String::new());
     let args = signature.spelled(|argument| match argument {
@@ -73,7 +72,8 @@ fn copied(signature: &Signature<'_>) -> (String, String, String) {
     (before.to_owned(), format!("self.step({args}); {after}"), String::new())
 }
 
-/// The same where a step reads its states in the outputs of the step before.
+/// The statements before, in and after the loop over steps, if a step reads its states from the
+/// previous outputs.
 fn swapped(file: &RustFile<'_>) -> (String, String, String) {
     let mut before = "let (mut steps_before, mut outputs) = (&mut Outputs::new(), &mut Outputs::new());".to_owned();
     let mut after = String::new();

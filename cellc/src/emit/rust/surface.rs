@@ -1,4 +1,4 @@
-//! What a user of the generated Rust sees.
+//! The surface of generated Rust.
 
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
@@ -52,7 +52,7 @@ impl RustFile<'_> {
         }
     }
 
-    /// What differs in all items.
+    /// The words for all items.
     fn words(&self) -> Vec<Word> {
         let function = Signature::function(self.interface, Language::Rust);
         let body = Signature::body(self.interface, Language::Rust);
@@ -102,7 +102,7 @@ impl RustFile<'_> {
         words
     }
 
-    /// What texts list in Rust.
+    /// The lists for texts in Rust.
     fn lists(&self) -> Vec<List> {
         let own = vec![
             ("several steps", steps::several(self)),
@@ -120,7 +120,7 @@ impl RustFile<'_> {
         Vec::new()
     }
 
-    /// The baked weights as decimal numbers, of files that have them so.
+    /// The baked weights as decimal numbers. Empty for files with other weights.
     fn decimal_weights(&self) -> String {
         if !self.has_decimal_weights() {
             return String::new();
@@ -142,8 +142,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// How a function with fields for arguments names a function of the file: an argument of that
-    /// name would hide it, and hides no path.
+    /// The path of a function of the file, for use in a function with fields as arguments: an
+    /// argument of equal name hides a plain name, but no path.
     fn path(&self, name: &str) -> String {
         if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
     }
@@ -196,7 +196,7 @@ impl RustFile<'_> {
         }
     }
 
-    /// The call of the pure function on what the struct holds.
+    /// The call of the pure function with the struct's contents.
     fn step(&self, pool: &str) -> String {
         let step = Signature::step(self.interface);
         self.call(pool, |field| match (self.is_kept(field), step.inputs()) {
@@ -205,7 +205,7 @@ impl RustFile<'_> {
         })
     }
 
-    /// The call of the pure function where `value` is what it is given for an input.
+    /// The call of the pure function, with `value` for each input.
     pub(super) fn call(&self, pool: &str, value: impl Fn(&Field) -> String) -> String {
         let step = Signature::step(self.interface);
         let args = Signature::body(self.interface, Language::Rust).spelled(|argument| match argument {
@@ -218,8 +218,8 @@ impl RustFile<'_> {
         self.step_call("self.isa, ", &args)
     }
 
-    /// Calls what a step of the struct does, `isa` before the other arguments where there are
-    /// several instruction sets.
+    /// The call in a step of the struct. With several instruction sets, `isa` precedes the other
+    /// arguments.
     fn step_call(&self, isa: &str, args: &str) -> String {
         let function = &self.interface.function;
         let (called, isa) = match (self.advances(), self.interface.has_isas()) {
@@ -230,7 +230,7 @@ impl RustFile<'_> {
         format!("{called}({isa}{args});")
     }
 
-    /// What the pure function does on a known instruction set.
+    /// The body of the pure function on a known instruction set.
     fn run_step(&self, body: &Signature<'_>) -> String {
         if !self.advances() {
             return self.chosen_body(body);
@@ -246,7 +246,7 @@ impl RustFile<'_> {
     }
 }
 
-/// Items, whose functions with more parameters than clippy takes for few have their attribute.
+/// Items, with an attribute for functions with more parameters than clippy allows.
 fn with_many(items: &str) -> String {
     let lint = |line: &str| if has_long_list(line) { MANY } else { "" };
     items.lines().map(|line| format!("{}{line}\n", lint(line))).collect()

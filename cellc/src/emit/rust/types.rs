@@ -1,4 +1,4 @@
-//! Types, values and attributes as Rust spells them.
+//! Types, values and attributes of Rust.
 
 use crate::arch::Isa;
 use crate::emit::elements::spelling;
@@ -17,7 +17,7 @@ pub(super) fn parameter(argument: &Argument<'_>) -> String {
     format!("{}: {ty}", argument.name())
 }
 
-/// A block as an array of what it holds.
+/// The array type of a block.
 pub(super) fn block_type(block: &Block) -> String {
     let element = match spelling(block.element).rust {
         "" => format!("[u8; {}]", block.element.size()),
@@ -26,7 +26,7 @@ pub(super) fn block_type(block: &Block) -> String {
     format!("[{element}; {}]", block.len)
 }
 
-/// Where none of these holds.
+/// The attribute for the case that none of `conditions` holds.
 pub(super) fn none_of(conditions: &[&str]) -> String {
     match conditions {
         [one] => format!("#[cfg(not({one}))]"),
@@ -34,7 +34,7 @@ pub(super) fn none_of(conditions: &[&str]) -> String {
     }
 }
 
-/// Under which its body is compiled.
+/// The condition of an instruction set's body, as an attribute.
 pub(super) fn cfg(isa: &Isa) -> String {
     isa.condition().map(|condition| format!("#[cfg({})]", condition.rust)).unwrap_or_default()
 }
@@ -51,7 +51,7 @@ pub(super) fn attribute(isa: &Isa, fused_by: Option<&Isa>) -> String {
     }
 }
 
-/// Whether a line begins a function with more parameters than clippy takes for few.
+/// True if a line begins a function with more parameters than clippy allows.
 pub(super) fn has_long_list(line: &str) -> bool {
     line.contains("fn ") && line.matches(": ").count() > 7
 }

@@ -13,20 +13,21 @@ use crate::emit::text::{FORMATTED, filled, listed, parts, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::{Element, FLUSH_BELOW};
 
-/// The head of the module of what kernels share.
+/// The head of the module shared by kernels.
 const MODULE: &str =
     "/// Vectors, parts of arrays whose bounds are checked when the file is compiled, and what else kernels share.
 #[allow(dead_code, unused_imports, unused_macros, reason = \"machines differ in what they use\")]
 ";
 
-/// The module of what types of vectors call: `use` has no path to `core` that all editions have.
+/// The head of the module of intrinsics for vector types: `use` has no path to `core` that works in
+/// all editions.
 const INTRINSICS: &str = "/// The intrinsics of the processor.
 pub(super) mod intrinsics {
     #[allow(unused_extern_crates, reason = \"edition 2015 knows the crate by no other path\")]
     extern crate core;
 ";
 
-/// What the modules of a file use: operations of all, vector lengths of each.
+/// The needs of modules: operations for the file, vector lengths for each module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
     operations: BTreeSet<&'static str>,
@@ -38,13 +39,13 @@ pub(super) struct Used {
     dots: BTreeSet<(&'static str, usize)>,
     /// Numbers of sums to which rows of weights are added.
     sums: BTreeSet<usize>,
-    /// The most rows that stand one after the other in the code of a loop.
+    /// The largest number of rows per iteration in a loop's code.
     at_once: usize,
-    /// Conversions of the weights of such rows.
+    /// Conversions of weights for additions of rows.
     weights: BTreeSet<&'static str>,
-    /// What is done with columns of panels.
+    /// Operations on columns of panels.
     columns: BTreeSet<&'static str>,
-    /// Processors whose intrinsics types call.
+    /// Processors with intrinsics in types.
     processors: BTreeSet<&'static str>,
 }
 
@@ -56,7 +57,7 @@ const DOTS: [(&str, &str); 3] = [
 ];
 
 impl Used {
-    /// Notes that a kernel uses an operation.
+    /// Records an operation of a kernel.
     pub(super) fn operation(&mut self, name: &'static str) {
         let found = OPERATIONS.iter().find(|operation| operation.name == name);
         let found = found.unwrap_or_else(|| panic!("emit: no operation of vectors is called {name}"));
@@ -64,28 +65,28 @@ impl Used {
         self.operations.extend(found.needs);
     }
 
-    /// Notes that a kernel has vectors of `lanes` lanes.
+    /// Records vectors with `lanes` lanes.
     pub(super) fn lanes(&mut self, lanes: usize) {
         self.lanes.insert(lanes);
     }
 
-    /// Notes that a kernel uses a dot product of several lanes.
+    /// Records a dot product of several lanes.
     pub(super) fn dot(&mut self, name: &'static str, lanes: usize) {
         self.dots.insert((name, lanes));
     }
 
-    /// Notes that a kernel adds rows of weights to so many sums, so many rows at once.
+    /// Records additions of weight rows to `count` sums, `at_once` rows per iteration.
     pub(super) fn sums(&mut self, count: usize, at_once: usize) {
         self.sums.insert(count);
         self.at_once = self.at_once.max(at_once);
     }
 
-    /// Notes what a kernel does with columns of panels.
+    /// Records an operation on columns of panels.
     pub(super) fn columns(&mut self, use_of: &'static str) {
         self.columns.insert(use_of);
     }
 
-    /// Notes the conversion of weights of this element type to f32.
+    /// Records the conversion of weights of this element type to f32.
     pub(super) fn weights(&mut self, element: Element) {
         let conversion = match element {
             Element::F16 => "from_halves",
@@ -96,12 +97,12 @@ impl Used {
         self.weights.insert(conversion);
     }
 
-    /// Notes that a module calls a function of the file.
+    /// Records a call of a function of the file.
     pub(super) fn shared(&mut self, name: &'static str) {
         self.shared.insert(name);
     }
 
-    /// What kernels outside of the modules of instruction sets import for a text.
+    /// The imports of `text`, for kernels outside the modules of instruction sets.
     pub(super) fn imported<'t>(&'t self, text: &'t str) -> impl Iterator<Item = &'static str> + 't {
         let called = |name: &&str| ["(", "::<"].iter().any(|after| text.contains(&format!("{name}{after}")));
         let functions = self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name)).filter(called);
@@ -128,7 +129,7 @@ impl Used {
         self.processors.extend(&other.processors);
     }
 
-    /// Notes the processors whose intrinsics the types of a module call.
+    /// Records the processors with intrinsics in the types of a module.
     pub(super) fn processors(&mut self, isas: [Option<&Isa>; 2], arch: &Arch) {
         let rows = isas.into_iter().flatten().flat_map(|isa| isa.rust_vectors);
         let rows = rows.filter(|row| !self.lanes.is_empty() && arch.may_be(row.processor));
@@ -150,11 +151,10 @@ impl Used {
     }
 }
 
-/// How kernels call methods of the bits of vectors; the bits of one lane are numbers, which have
-/// operators.
+/// Calls of methods of vector bits in kernels. The bits of one lane are numbers with operators.
 const OF_BITS: [&str; 6] = [".shift_left(", ".shift_right(", ".and(", ".or(", ".xor(", "::Bits::all("];
 
-/// Which trait an operation belongs to.
+/// The trait of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Vector,
@@ -165,23 +165,23 @@ enum Of {
 /// The operands and the result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// From an array of lanes, whose element type is this.
+    /// From an array of lanes with this element type.
     From(&'static str),
     /// To an array of lanes.
     To,
     /// From one number.
     Splat,
-    /// From this many vectors.
+    /// From a number of vectors.
     Lanes(usize),
     /// From bits and a number of places.
     Shift,
     ToBits,
     OfBits,
-    /// Has a body of its own, the same for all types.
+    /// Any operands; the body is the same for all types.
     Provided,
 }
 
-/// What a vector is made of.
+/// The representation of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Register,
@@ -189,9 +189,9 @@ enum Kind {
     Number,
 }
 
-/// How types are written: by macros of the file, or as those would expand, where a macro of the
-/// user's crate hands the text on. In a crate that forbids `unsafe` code, what another crate's
-/// macro expands to may hold it, but no macro of the crate itself.
+/// The form of types: macros of the file, or their expansion if a macro of the user's crate emits
+/// the text. In a crate that forbids `unsafe` code, expansions of another crate's macros may
+/// contain `unsafe`, but the crate's own macros may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::emit) enum Form {
     Macros,
@@ -204,18 +204,18 @@ struct Operation {
     shape: Shape,
     /// Doc comment.
     doc: &'static str,
-    /// What it computes of the lanes `a`, `b`, `c` and `d`; the whole of a provided one.
+    /// The result for the lanes `a`, `b`, `c` and `d`. For a provided operation, the whole body.
     lane: &'static str,
-    /// Other operations that it calls.
+    /// Other operations that the operation calls.
     needs: &'static [&'static str],
 }
 
-/// An operation that needs no other.
+/// An operation without calls of other operations.
 const fn operation(name: &'static str, of: Of, shape: Shape, doc: &'static str, lane: &'static str) -> Operation {
     Operation { name, of, shape, doc, lane, needs: &[] }
 }
 
-/// An operation that has one body for all types.
+/// An operation with one body for all types.
 const fn provided(
     name: &'static str,
     needs: &'static [&'static str],
@@ -228,7 +228,7 @@ const fn provided(
 use Of::{Bits, Vector};
 use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 
-/// All operations, in the order in which traits and macros have them.
+/// All operations, in the order of traits and macros.
 const OPERATIONS: &[Operation] = &[
     operation("from_lanes", Vector, From("f32"), "", "a"),
     operation("from_halves", Vector, From("[u8; 2]"), "Of binary16.", "half_to_f32(u16::from_le_bytes(a))"),
@@ -320,7 +320,7 @@ const OPERATIONS: &[Operation] = &[
 ];
 
 impl Operation {
-    /// The method's name: what both traits call `all` is one word.
+    /// The name of the method. `all` is the name in both traits.
     fn method(&self) -> &'static str {
         if self.name == "all_bits" { "all" } else { self.name }
     }
@@ -363,7 +363,7 @@ impl Operation {
         }
     }
 
-    /// The method of a register, whose expression is a parameter of the macro.
+    /// The method of a register. Its expression is a parameter of the macro.
     fn of_register(&self) -> String {
         let body = match self.shape {
             Shape::From(_) => "let $a = from; Self(unsafe { $NAME })".to_owned(),
@@ -456,7 +456,7 @@ impl Operation {
         method("    ", "#[inline(always)]", &self.head("L"), &body)
     }
 
-    /// The method of the bits of one lane, which are a number.
+    /// The method of the bits of one lane: a number.
     fn of_u32(&self) -> String {
         let body = match self.shape {
             Shape::Splat => "x".to_owned(),
@@ -529,8 +529,8 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
     format!("{indent}{attribute}\n{indent}{head} {{\n{statements}{indent}}}\n")
 }
 
-/// What the modules of a file share, whose text is `text`: functions of single numbers, then the
-/// module of traits, macros and other functions.
+/// The shared items of modules with the text `text`: functions of single numbers, then the module
+/// of traits, macros and other functions.
 pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch: &Arch) -> String {
     let mut out = traits(used);
     let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
@@ -594,7 +594,7 @@ fn traits(used: &Used) -> String {
     out
 }
 
-/// Whether a text uses what modules share under a name.
+/// True if a text uses the shared item `name`.
 fn is_called(name: &str, text: &str) -> bool {
     let called = match name {
         // imported by modules, too
@@ -623,7 +623,7 @@ fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
     format!("{INTRINSICS}{}}}\n", processors.iter().map(import).collect::<String>())
 }
 
-/// Functions of single numbers, which modules call by their path.
+/// Functions of single numbers, called by path.
 const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
 
 /// The names of what modules share.
@@ -631,18 +631,17 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     parts(SHARED).map(|(name, _)| name)
 }
 
-/// Functions that modules call besides, each behind the functions that it calls itself. Some have
-/// [`ALLOWED`]: a machine with registers compiles no array, and then nothing calls the functions
-/// that arrays alone call.
+/// Further shared functions, each after the functions that it calls. Some have [`ALLOWED`]: on a
+/// machine with registers no array is compiled, so functions for arrays are unused.
 const SHARED: &str = include_str!("text/vectors.rs");
 
-/// The operations that a register has an expression for.
+/// The operations with an expression per register.
 fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
     let all = used.operations(Of::Vector).chain(used.operations(Of::Bits));
     all.filter(|operation| operation.shape != Shape::Provided)
 }
 
-/// The parameter of a macro that lists operations on lanes: their names, operands and values.
+/// The parameter of a macro for a list of operations on lanes: names, operands and values.
 fn listed_lanes(prefix: &str) -> String {
     format!("$(${prefix}name:ident(${prefix}x:ident $(, ${prefix}y:ident)*): ${prefix}value:expr),*")
 }
@@ -655,10 +654,10 @@ fn lanes_arguments(all: impl Iterator<Item = (&'static str, usize, String)>) -> 
     flowed("    ", all.map(argument))
 }
 
-/// The most columns of a line of a list.
+/// The maximum line length of lists.
 const LINE: usize = 96;
 
-/// A list on as few lines as hold it, each after an indentation.
+/// A list on as few lines as possible, each indented.
 fn flowed(indent: &str, list: impl Iterator<Item = String>) -> String {
     let mut lines: Vec<String> = Vec::new();
     for item in list {
@@ -673,7 +672,7 @@ fn flowed(indent: &str, list: impl Iterator<Item = String>) -> String {
     lines.iter().map(|line| folded(indent, line)).collect::<Vec<_>>().join(",\n")
 }
 
-/// A long line as several.
+/// A long line, broken into several.
 fn folded(indent: &str, line: &str) -> String {
     let mut rest = line;
     let mut out = String::new();
@@ -802,8 +801,8 @@ fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)
     out
 }
 
-/// The parts of a vector that no single type of an instruction set holds, whose widest vectors have
-/// `widest` lanes.
+/// The two parts of a vector, if no single type has `lanes` lanes and the widest vectors have
+/// `widest` lanes. `None`: a single type.
 pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     if lanes <= widest && lanes.is_power_of_two() {
         return None;
@@ -812,13 +811,13 @@ pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     Some((first, lanes - first))
 }
 
-/// Items that the modules around may use.
+/// The items with visibility in surrounding modules.
 fn visible(items: &str) -> String {
     let is_item = |line: &str| ["struct ", "trait ", "fn ", "const "].iter().any(|start| line.starts_with(start));
     items.lines().map(|line| format!("{}{line}\n", if is_item(line) { "pub(super) " } else { "" })).collect()
 }
 
-/// What adds rows of weights to sums.
+/// The functions that add rows of weights to sums.
 fn row_sums(used: &Used) -> String {
     let added = |count: &usize| {
         let names: Vec<_> = (0..*count).map(|at| format!("s{at}")).collect();
@@ -933,19 +932,19 @@ fn u32_bits(used: &Used) -> String {
 
 /// The types of the vectors of a module.
 pub(super) struct Types<'a> {
-    /// What the module uses.
+    /// The needs of the module.
     pub(super) own: &'a Used,
-    /// What the file uses.
+    /// The needs of the file.
     pub(super) all: &'a Used,
     pub(super) isa: &'a Isa,
-    /// The instruction set that runs in the module's body besides, and fuses multiply-adds.
+    /// The instruction set that shares the module's body and has fused multiply-add, if any.
     pub(super) fused_by: Option<&'a Isa>,
     pub(super) arch: &'a Arch,
     pub(super) form: Form,
 }
 
 impl Types<'_> {
-    /// What stands at the beginning of the module, whose functions are `text`.
+    /// The beginning of a module with the functions `text`.
     pub(super) fn text(&self, text: &str) -> String {
         let (mut out, mut aliases, mut has_registers) = (String::new(), String::new(), false);
         let all = self.lanes();
@@ -1031,7 +1030,7 @@ impl Types<'_> {
         let text = text(self);
         match self.form {
             Form::Macros => cfg + &text,
-            // items of an expansion begin with these
+            // the beginnings of items
             Form::Expanded => text
                 .replace("#[derive(Clone, Copy)]", &format!("{cfg}#[derive(Clone, Copy)]"))
                 .replace("        impl", &format!("{cfg}        impl")),
