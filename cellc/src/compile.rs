@@ -2,7 +2,7 @@
 
 use crate::arch::MOST_SCALAR_WEIGHTS;
 #[cfg(feature = "builder")]
-use crate::bound::Profile;
+use crate::description::Description;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
@@ -12,13 +12,9 @@ use crate::numerics::Precisions;
 use crate::pack::{Packed, pack};
 use crate::pass;
 use crate::plan::{Plan, Values, plan};
-#[cfg(feature = "builder")]
-use crate::request::Language;
 use crate::request::{Options, Threads};
 use crate::summary;
 use crate::validate::validate;
-#[cfg(feature = "builder")]
-use crate::{estimate::Estimate, free_run, header};
 
 /// A compiled model, every stage of it.
 #[derive(Clone, Debug)]
@@ -37,18 +33,9 @@ pub struct Compilation {
     pub packed: Packed,
     /// What generated code calls things.
     pub interface: Interface,
-    /// The comment at the top of the output, by line.
+    /// The header, the bounds and the costs, which only files state.
     #[cfg(feature = "builder")]
-    pub header: Vec<String>,
-    /// The worst-case error of a step.
-    #[cfg(feature = "builder")]
-    pub bounds: header::Bounds,
-    /// What the activations are off by, by line, where less than the default was asked for.
-    #[cfg(feature = "builder")]
-    pub activations: Vec<String>,
-    /// What a step costs on the target.
-    #[cfg(feature = "builder")]
-    pub estimate: Estimate,
+    pub description: Description,
     /// What the type's documentation says of the model, by line.
     pub summary: Vec<String>,
     /// What the user should know.
@@ -80,22 +67,10 @@ pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compila
     let name = options.output.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.machine.threads == Threads::Two;
     let interface = Interface::new(&model, &program, name, pool);
-    #[cfg(feature = "builder")]
-    let bounds = header::Bounds::new(&model, (&plan, &precisions), &options.numerics, &interface);
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]
-        header: [
-            header::lines(&model, (&plan, &precisions), options, &interface),
-            header::bounds(&bounds, &interface, None),
-        ]
-        .concat(),
-        #[cfg(feature = "builder")]
-        bounds,
-        #[cfg(feature = "builder")]
-        activations: header::activations(&model, plan.accuracy),
-        #[cfg(feature = "builder")]
-        estimate: Estimate::of(&model, &plan, &program, &packed, &interface),
+        description: Description::new(&model, &precisions, options, (&plan, &program, &packed, &interface)),
         summary: summary::lines(&model, options),
         model,
         precisions,
@@ -148,15 +123,41 @@ fn check(program: &Program, pass: &str) {
 }
 
 impl Compilation {
+    /// The Rust items as tokens, the weights as one literal.
+    pub fn tokens(&self) -> proc_macro2::TokenStream {
+        emit::rust_tokens(&self.contents())
+    }
+
+    /// The parts of the output that Rust tokens need.
+    pub(crate) fn contents(&self) -> emit::Contents<'_> {
+        let values = Values::of(self.options.output.language, &self.plan.isas);
+        assert_eq!(self.plan.values, values, "emit: the plan is for another language");
+        emit::Contents {
+            options: &self.options,
+            isas: &self.plan.isas,
+            program: &self.program,
+            packed: &self.packed,
+            has_passes: self.plan.values == Values::OneText,
+            interface: &self.interface,
+            longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
+            header: &[],
+            estimate: Vec::new(),
+            summary: &self.summary,
+            sha256: self.model.files.first().map(|file| &file.sha256[..]).filter(|sha256| !sha256.is_empty()),
+        }
+    }
+}
+
+/// What macros leave out: files, their header and its bounds.
+#[cfg(feature = "builder")]
+impl Compilation {
     /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
-    #[cfg(feature = "builder")]
-    pub fn profile(&self, fused: bool) -> Profile {
-        Profile::new(fused, &self.options.numerics, &self.precisions)
+    pub fn profile(&self, fused: bool) -> crate::bound::Profile {
+        crate::bound::Profile::new(fused, &self.options.numerics, &self.precisions)
     }
 
     /// The same model in another language: the plan knows how values of kernels are spelled.
-    #[cfg(feature = "builder")]
-    pub fn in_language(self, language: Language) -> Self {
+    pub fn in_language(self, language: crate::request::Language) -> Self {
         if self.options.output.language == language {
             return self;
         }
@@ -165,47 +166,21 @@ impl Compilation {
     }
 
     /// The files of the output under a stem, weights first, the source last.
-    #[cfg(feature = "builder")]
     pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
-        emit::files(&self.contents(), stem)
+        let (header, target) = (&self.description.header, self.options.machine.target.name);
+        let estimate = self.description.estimate.lines(target);
+        emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
     }
 
     /// Measures how far the model's own rounding carries it in many steps, by which the header
     /// tells which bounds are of use: a tenth of a second at most.
-    #[cfg(feature = "builder")]
     pub fn measure(&mut self) {
         let best = self.program.body(self.program.bodies.len() - 1);
-        let found = free_run::measure(&self.model, best, &self.precisions, self.options.numerics.range);
+        let found = crate::free_run::measure(&self.model, best, &self.precisions, self.options.numerics.range);
         // what was seen says which bounds are of use
-        let known = header::bounds(&self.bounds, &self.interface, None).len();
-        self.header.truncate(self.header.len() - known);
-        self.header.extend(header::bounds(&self.bounds, &self.interface, found.as_ref()));
-    }
-
-    /// The Rust items as tokens, the weights as one literal.
-    pub fn tokens(&self) -> proc_macro2::TokenStream {
-        emit::rust_tokens(&self.contents())
-    }
-
-    fn contents(&self) -> emit::Contents<'_> {
-        let values = Values::of(self.options.output.language, &self.plan.isas);
-        assert_eq!(self.plan.values, values, "emit: the plan is for another language");
-        emit::Contents {
-            options: &self.options,
-            isas: &self.plan.isas,
-            program: &self.program,
-            packed: &self.packed,
-            #[cfg(feature = "builder")]
-            has_passes: self.plan.values == Values::OneText,
-            interface: &self.interface,
-            longest: self.model.values.iter().map(|value| value.shape.iter().product()).max().unwrap_or(0),
-            #[cfg(feature = "builder")]
-            header: &self.header,
-            #[cfg(feature = "builder")]
-            estimate: self.estimate.lines(self.options.machine.target.name),
-            summary: &self.summary,
-            #[cfg(feature = "builder")]
-            sha256: self.model.files.first().map(|file| &file.sha256[..]),
-        }
+        let known = crate::header::bounds(&self.description.bounds, &self.interface, None).len();
+        let Description { header, bounds, .. } = &mut self.description;
+        header.truncate(header.len() - known);
+        header.extend(crate::header::bounds(bounds, &self.interface, found.as_ref()));
     }
 }

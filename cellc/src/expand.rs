@@ -12,13 +12,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, Word
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
 use crate::front::formats::{self, ReadOptions};
-#[cfg(feature = "read-safetensors")]
 use crate::front::keys::Key;
 use crate::front::keys::{Macro, Spanned};
 use crate::front::layer::Declared;
-#[cfg(feature = "read-safetensors")]
 use crate::front::layer::apple::reset_gate;
-#[cfg(feature = "read-safetensors")]
 use crate::front::safetensors;
 use crate::model::{Model, ValidModel};
 use crate::request::Options;
@@ -160,7 +157,6 @@ fn read(model: &str, weights: Option<&str>, given: &Options, problems: &mut Diag
 }
 
 /// What is declared, with the weights that a file of tensors has for it.
-#[cfg(feature = "read-safetensors")]
 fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mut Diagnostics) -> Option<Declared> {
     use crate::front::weights_file;
 
@@ -210,7 +206,6 @@ fn with_tensors(declaration: &Declaration, file: &Spanned<String>, problems: &mu
 }
 
 /// Apple's operation with the weights of a file.
-#[cfg(feature = "read-safetensors")]
 fn of_apple(
     declaration: &Declaration,
     file: &Spanned<String>,
@@ -226,13 +221,6 @@ fn of_apple(
     declared.weights = Some(file.with(found.baked));
     problems.extend(declared.computed_as_by(crate::front::layout::Framework::Apple, &file.origin, WORDING));
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
-}
-
-#[cfg(not(feature = "read-safetensors"))]
-fn with_tensors(_: &Declaration, file: &Spanned<String>, problems: &mut Diagnostics) -> Option<Declared> {
-    let found = "this cellc was built without its feature `safetensors`";
-    problems.push(Diagnostic::error(file.origin.clone(), found));
-    None
 }
 
 /// A file of the package, by a path that opens it and is as short as the paths that the compiler
@@ -369,7 +357,7 @@ fn message(problem: &Diagnostic) -> String {
     message
 }
 
-#[cfg(all(test, feature = "read-safetensors"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

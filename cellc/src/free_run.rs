@@ -72,7 +72,6 @@ impl Gathered {
 
     /// The power of the reference over that of the distances, in decibels; infinite where they are
     /// equal.
-    #[cfg(feature = "cli")]
     pub(crate) fn snr(&self) -> f64 {
         10.0 * (self.power / self.squares).log10()
     }

@@ -1,8 +1,7 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(feature = "internals"), allow(unreachable_pub, reason = "`internals` shows what is public"))]
 #![cfg_attr(
-    not(feature = "cli"),
-    allow(dead_code, unused_imports, reason = "less of the compiler: the command uses all of it")
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, unreachable_pub, reason = "tests and benches use all of it, by `internals`")
 )]
 
 mod activation;
@@ -14,6 +13,8 @@ mod builder;
 #[cfg(feature = "cli")]
 mod cli;
 mod compile;
+#[cfg(feature = "builder")]
+mod description;
 mod diagnostic;
 mod emit;
 mod encoding;
@@ -21,7 +22,7 @@ mod encoding;
 mod error;
 #[cfg(feature = "builder")]
 mod estimate;
-#[cfg(any(test, feature = "builder"))]
+#[cfg(feature = "builder")]
 mod evaluate;
 mod expand;
 #[cfg(feature = "builder")]
@@ -41,9 +42,9 @@ mod numerics;
 mod pack;
 mod pass;
 mod plan;
-#[cfg(any(test, feature = "builder"))]
+#[cfg(feature = "builder")]
 mod random;
-#[cfg(any(test, feature = "builder"))]
+#[cfg(feature = "builder")]
 mod reference;
 #[cfg(feature = "cli")]
 mod report;
@@ -85,7 +86,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile diagnostic emit encoding estimate files front harness header
+        arch bound compile description diagnostic emit encoding estimate files front harness header
         kernel model numerics pack plan random reference report request timing validate
     }
 }

@@ -24,7 +24,6 @@ impl Random {
         (self.bits() % end as u64) as usize
     }
 
-    #[cfg(any(test, feature = "internals"))]
     /// One of these.
     pub fn choice<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]

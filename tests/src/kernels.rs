@@ -3,6 +3,7 @@
 use cellc::Options;
 use cellc::internals::arch::{self, Isa};
 use cellc::internals::compile::Compilation;
+use cellc::internals::description::Description;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
 use cellc::internals::estimate::Estimate;
@@ -411,7 +412,6 @@ pub fn subject(name: &str) -> Subject {
         .map(|(call, [a, b, c])| vec![numbers(24, call + 2).collect(), vec![*a, *b], vec![*c]]);
     let calls = calls.collect();
     let (header, summary, warnings) = (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
-    let activations = Vec::new();
     let estimate = Estimate::of(&model, &plan, &program, &packed, &interface);
     let compilation = Compilation {
         options,
@@ -421,10 +421,7 @@ pub fn subject(name: &str) -> Subject {
         program,
         packed,
         interface,
-        header,
-        bounds: Bounds::default(),
-        activations,
-        estimate,
+        description: Description { header, bounds: Bounds::default(), activations: Vec::new(), estimate },
         summary,
         warnings,
     };

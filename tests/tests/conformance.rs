@@ -286,7 +286,7 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
         let options = Options::default().with_precision(precision);
         let compilation = cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
         let losses = Loss::of(&compilation.model, &compilation.precisions);
-        (losses, compilation.packed.bytes.len(), compilation.header.join(" "))
+        (losses, compilation.packed.bytes.len(), compilation.description.header.join(" "))
     };
     let ((losses, in_8_bits, header), (as_f32, bytes, _)) = (stored(false), stored(true));
     assert!(as_f32.is_empty());

@@ -506,7 +506,8 @@ fn corpus_of(machine: &Machine) -> Vec<Trial> {
             }
         }
         let is_estimated = !OF_POWERS.contains(&subject.name.as_str());
-        (is_estimated && subject.compilation.estimate.multiply_adds >= 1000).then_some(Trial { subject, rounds: 1 })
+        (is_estimated && subject.compilation.description.estimate.multiply_adds >= 1000)
+            .then_some(Trial { subject, rounds: 1 })
     });
     subjects.collect()
 }
@@ -526,7 +527,7 @@ fn other_formats(machine: &Machine) -> Vec<Trial> {
 /// What is estimated of a model.
 fn estimated<'a>(machine: &Machine, trial: &'a Trial) -> &'a Code {
     let isa = ESTIMATED.iter().find(|(name, _)| *name == machine.name).map_or("", |(_, isa)| isa);
-    let mut all = trial.subject.compilation.estimate.code.iter();
+    let mut all = trial.subject.compilation.description.estimate.code.iter();
     let of_machine = |code: &&Code| if isa.is_empty() { code.usual } else { code.isa.name == isa };
     all.find(of_machine).expect("the machine has numbers")
 }

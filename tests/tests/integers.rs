@@ -131,7 +131,7 @@ fn quantised_weights_are_kept() {
     let lost = |case: &str, precision: Precision| {
         let options = Options::default().with_precision(Some(precision));
         let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
-        let header = compilation.header.join(" ");
+        let header = compilation.description.header.join(" ");
         let [loss] = Loss::of(&compilation.model, &compilation.precisions)[..] else { panic!("{case}: one format") };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
         loss
@@ -176,7 +176,7 @@ fn scales_of_quantised_models_are_kept() {
                 let own = plan.products.iter().filter(|product| product.own_x.is_some()).count();
                 assert_eq!(own, if precision.is_none() { dense } else { all }, "{name} {precision:?}\n{plan}");
                 assert_eq!(plan.products.iter().filter(|product| product.own_h.is_some()).count(), of_h, "{name}");
-                let header = subject.compilation.header.join(" ");
+                let header = subject.compilation.description.header.join(" ");
                 assert!(header.contains("by the model's own scale"), "{header}");
                 for call in &subject.calls {
                     let mut first: Option<Vec<u64>> = None;
@@ -334,7 +334,7 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
         let options = Options::default().with_precision(Some(precision));
         let case = corpus::case("gru_cell_params");
         let (subject, _) = Case::subjects(&case, &options, "").remove(0);
-        let header = subject.compilation.header.join(" ");
+        let header = subject.compilation.description.header.join(" ");
         assert!(header.contains("weights with NaN or infinity becomes NaN"), "{header}");
         let [w, r] = [2, 3].map(|i| &subject.model().parameters[i].shape);
         for (bad, isa) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY]
@@ -794,11 +794,15 @@ fn convolutions_that_stay_f32_say_so() {
         }
         let [(layer, own)] = &compilation.model.in_f32[..] else { panic!("{:?}", compilation.model.in_f32) };
         let said = format!("Layers that stay f32: \"{layer}\" ({why}).");
-        assert!(compilation.header.join(" ").contains(&said), "{said}: {:?}", compilation.header);
+        assert!(
+            compilation.description.header.join(" ").contains(&said),
+            "{said}: {:?}",
+            compilation.description.header
+        );
         let report = Report::new(&model, &compilation, 0, None);
         assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
         let in_f32 = compiled(Precision::F32, Vec::new()).expect("it compiles");
-        assert!(!in_f32.header.join(" ").contains("stay f32"), "{:?}", in_f32.header);
+        assert!(!in_f32.description.header.join(" ").contains("stay f32"), "{:?}", in_f32.description.header);
         compiled(Precision::F32, vec![(layer.clone(), Precision::F32)]).expect("it is f32");
         let Err(problems) = compiled(Precision::F32, vec![(layer.clone(), Precision::Int16)]) else { panic!("{why}") };
         let said = format!("\"{layer}\", which stays f32 ({why})");
@@ -820,7 +824,7 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
         (Precision::Int16, "Weights of depthwise convolutions are stored as int16: "),
     ] {
         let compilation = compile(&model, &Options::default().with_precision(Some(precision))).expect("it compiles");
-        assert!(compilation.header.join(" ").contains(said), "{:?}", compilation.header);
+        assert!(compilation.description.header.join(" ").contains(said), "{:?}", compilation.description.header);
         let precisions = Report::new(&model, &compilation, 0, None).precisions.expect("a table");
         let place = |name: &str| precisions.names.iter().position(|own| *own == name).expect("a column");
         let in_8_bits = (place("int8"), place("int8x16"));

@@ -33,7 +33,7 @@ fn stages(case: &str) {
     insta::assert_snapshot!(format!("{case}_model"), rust.model.to_string());
     insta::assert_snapshot!(format!("{case}_plan"), rust.plan.to_string());
     insta::assert_snapshot!(format!("{case}_kernel"), screens(&rust.program.body(0).to_string(), "kernel "));
-    insta::assert_snapshot!(format!("{case}_header"), rust.header.join("\n"));
+    insta::assert_snapshot!(format!("{case}_header"), rust.description.header.join("\n"));
     let c = compilation(case, &[], Language::C);
     for (compilation, ending) in [(&rust, "rs"), (&c, "c")] {
         let text = kernels(compilation, body(compilation));
@@ -103,7 +103,7 @@ fn other_operations_are_no_recurrent_layers() {
     for (case, others) in
         [("rnn_seq_bi", None), ("gru_seq_bi_lens_param", None), ("onnx_gru_bi_activations", Some("2 Transpose"))]
     {
-        let header = compilation(case, &[], Language::Rust).header;
+        let header = compilation(case, &[], Language::Rust).description.header;
         let said = header.iter().find_map(|line| line.strip_prefix("Other operations: "));
         assert_eq!(said, others.map(|others| format!("{others}.")).as_deref(), "{case}");
     }
@@ -117,7 +117,7 @@ fn activations_at_less_than_the_default() {
         let compilation = compilation_with("lstm_cell", &["avx512"], options);
         let functions = compilation.program.bodies[1].functions.clone();
         let functions = Program { bodies: vec![Body { functions, ..Body::default() }], ..Program::default() };
-        let text = format!("{}\n\n{}", compilation.header.join("\n"), functions.body(0));
+        let text = format!("{}\n\n{}", compilation.description.header.join("\n"), functions.body(0));
         insta::assert_snapshot!(format!("activations_{}", accuracy.name()), text);
     }
 }

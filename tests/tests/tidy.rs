@@ -47,6 +47,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "header",
         &["activation", "bound", "emit", "free_run", "header", "model", "numerics", "plan", "request", "summary"],
     ),
+    ("description", &["emit", "estimate", "header", "kernel", "model", "numerics", "pack", "plan", "request"]),
     ("free_run", &["bound", "free_run", "kernel", "model", "numerics", "pack", "random", "reference", "request"]),
     ("estimate", &["arch", "emit", "estimate", "kernel", "model", "pack", "plan"]),
     (

@@ -23,7 +23,7 @@ fn most_outputs_have_a_useful_bound() {
             continue;
         }
         compilation.measure();
-        let header = compilation.header.iter().map(|line| line.trim());
+        let header = compilation.description.header.iter().map(|line| line.trim());
         let without: Vec<_> = header.filter(|line| line.starts_with("no useful bound for")).collect();
         let outputs = compilation.interface.outputs.len();
         useful += outputs - without.len();

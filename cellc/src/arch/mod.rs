@@ -2,7 +2,6 @@
 //! compiler, and the spelling in both languages.
 
 mod arm;
-#[cfg(feature = "cli")]
 pub(crate) mod floor;
 mod riscv;
 mod work;
@@ -312,7 +311,6 @@ pub enum Detection {
 
 /// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls
 /// it.
-#[cfg(feature = "builder")]
 pub fn names_vectors_of(processor: &str) -> bool {
     ALL.iter().flat_map(|isa| isa.rust_vectors).any(|row| row.processor == processor)
 }
@@ -807,11 +805,9 @@ pub static ALL: [&Isa; 13] = [
 ];
 
 /// C: the condition under which operators on vectors of four lanes are instructions.
-#[cfg(feature = "builder")]
 pub(crate) const C_FOUR_LANES: &str = "defined(__SSE2__) || defined(__ARM_NEON)";
 
 /// C: the hint to the processor that a loop waits.
-#[cfg(feature = "builder")]
 pub(crate) const C_PAUSE: &str = "\
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -876,7 +872,6 @@ impl Default for &'static Arch {
 }
 
 /// The loops of the floor of an instruction set. `None` if this machine lacks the instruction set.
-#[cfg(feature = "cli")]
 pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
     #[cfg(target_arch = "x86_64")]
     return x86::floor::loops(isa);
@@ -884,7 +879,6 @@ pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
     (*isa == GENERIC).then_some(floor::PLAIN)
 }
 
-#[cfg(feature = "builder")]
 impl CLoads {
     /// The body for `count` vectors.
     pub(crate) fn text(&self, count: usize) -> String {

@@ -31,7 +31,6 @@
 
 mod at_point;
 mod softmax;
-#[cfg(feature = "builder")]
 mod stated;
 #[cfg(test)]
 mod tests;
@@ -47,7 +46,6 @@ use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Numerics, WeightFormat};
 use at_point::AtOneInput;
 
-#[cfg(feature = "builder")]
 pub use stated::{Seen, Useless};
 use value::{Gate, Value};
 

@@ -11,19 +11,14 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Wording, metho
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Key, Spanned, Value};
 use crate::front::layer::Declared;
-#[cfg(feature = "read-safetensors")]
 use crate::front::layer::apple;
-#[cfg(feature = "read-safetensors")]
 use crate::front::layout::GateOrder;
 use crate::front::layout::{Framework, Named, WeightSet, convert};
-#[cfg(feature = "read-safetensors")]
 use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
-#[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::{Activation, Direction, Family, InputFile, LstmGateOrder, Model, Tensor};
 use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs};
@@ -31,13 +26,10 @@ use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 /// Compiles a model in a build script, into `OUT_DIR`.
 ///
 /// ```no_run
-/// # #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 /// fn main() -> Result<(), cellc::Error> {
 ///     cellc::Builder::new("model/denoiser.xml").name("denoiser").compile()?;
 ///     Ok(())
 /// }
-/// # #[cfg(not(any(feature = "read-onnx", feature = "read-openvino", feature = "json")))]
-/// # fn main() {}
 /// ```
 ///
 /// writes `denoiser.rs`, which implements `cellc_runtime::Cell`. The crate includes it with
@@ -57,7 +49,6 @@ use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 /// weights saved by PyTorch:
 ///
 /// ```no_run
-/// # #[cfg(feature = "read-safetensors")]
 /// # fn main() -> Result<(), cellc::Error> {
 /// use cellc::{Activation, Builder};
 ///
@@ -65,8 +56,6 @@ use crate::request::{Accuracy, Fma, Language, Options, Precision, Range, State, 
 /// net.head("fc").head_activation(Activation::Sigmoid).name("denoiser").compile()?;
 /// # Ok(())
 /// # }
-/// # #[cfg(not(feature = "read-safetensors"))]
-/// # fn main() {}
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled before `compile` is called"]
@@ -81,15 +70,8 @@ pub struct Builder {
 
 #[derive(Clone, Debug)]
 enum BuilderSource {
-    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
-    File {
-        xml: PathBuf,
-        weights: Option<PathBuf>,
-    },
-    Cell {
-        cell: Box<Declared>,
-        weights: GivenWeights,
-    },
+    File { xml: PathBuf, weights: Option<PathBuf> },
+    Cell { cell: Box<Declared>, weights: GivenWeights },
 }
 
 /// The weights of a declared cell.
@@ -101,12 +83,10 @@ enum GivenWeights {
     /// The tensors of every layer and every direction.
     Of(Framework, Vec<Vec<Vec<f32>>>),
     /// A file of tensors; keys describe its contents.
-    #[cfg(feature = "read-safetensors")]
     File(PathBuf),
 }
 
 /// The keys for files of tensors.
-#[cfg(feature = "read-safetensors")]
 const OF_FILE: [Key; 4] = [Key::Prefix, Key::Head, Key::HeadActivation, Key::GateOrder];
 
 /// The warning for a build profile without optimisation, and the lines of Cargo.toml that enable
@@ -140,7 +120,6 @@ impl Builder {
     ///
     /// The weights of an IR come from the `.bin` next to the `.xml`, unless [`Builder::weights`]
     /// names another file.
-    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn new(model: impl Into<PathBuf>) -> Self {
         Self::of(BuilderSource::File { xml: model.into(), weights: None })
     }
@@ -216,7 +195,6 @@ impl Builder {
     fn attribute(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(key, Spanned::unplaced(value)),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let (name, file) = (key.name(), xml.display());
                 let found = format!("`{name}` is set, and {file} has its own");
@@ -353,7 +331,6 @@ impl Builder {
         match &mut self.source {
             BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => sets.push(set),
             BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Of(framework, vec![set]),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weights_of` is set, and {} has its own", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.weights_of(..)`"));
@@ -373,14 +350,12 @@ impl Builder {
     /// module. Without [`Builder::layers`] all layers of the file are read. The file's metadata
     /// (`cellc.prefix`, `cellc.head` and so on) replaces methods that are not called;
     /// contradictions are refused.
-    #[cfg(feature = "read-safetensors")]
     pub fn safetensors(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, weights } => {
                 OF_FILE.into_iter().for_each(|key| cell.keys.remove(key));
                 *weights = GivenWeights::File(file.into());
             }
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`safetensors` is set, and {} has its own weights", xml.display());
                 self.problems.push(Diagnostic::error(Origin::Unknown, found).help("remove `.safetensors(..)`"));
@@ -390,7 +365,6 @@ impl Builder {
     }
 
     /// The name of the recurrent module in a file of tensors: `gru` for `gru.weight_ih_l0`.
-    #[cfg(feature = "read-safetensors")]
     pub fn prefix(self, module: impl Into<String>) -> Self {
         self.of_file(Key::Prefix, module.into())
     }
@@ -398,25 +372,21 @@ impl Builder {
     /// The name of a dense layer (`torch.nn.Linear`) in a file of tensors, after the last recurrent
     /// layer: `fc` for `fc.weight [outputs, D * hidden_size]` and an optional `fc.bias [outputs]`.
     /// The only output is then `out [batch, outputs]`, of a sequence `[batch, steps, outputs]`.
-    #[cfg(feature = "read-safetensors")]
     pub fn head(self, module: impl Into<String>) -> Self {
         self.of_file(Key::Head, module.into())
     }
 
     /// The activation of the [`Builder::head`].
-    #[cfg(feature = "read-safetensors")]
     pub fn head_activation(self, activation: Activation) -> Self {
         self.of_file(Key::HeadActivation, activation)
     }
 
     /// The order of the gates in a file of tensors. Default: PyTorch's, `ifco` for LSTM and `rzn`
     /// for GRU.
-    #[cfg(feature = "read-safetensors")]
     pub fn gate_order(self, order: GateOrder) -> Self {
         self.of_file(Key::GateOrder, order)
     }
 
-    #[cfg(feature = "read-safetensors")]
     fn of_file(mut self, key: Key, value: impl Into<Value>) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, weights: GivenWeights::File(_) } => {
@@ -441,7 +411,6 @@ impl Builder {
     pub fn weight_values(mut self, w: &[f32], r: &[f32], b: &[f32]) -> Self {
         match &mut self.source {
             BuilderSource::Cell { weights, .. } => *weights = GivenWeights::Values([w, r, b].map(<[f32]>::to_vec)),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, .. } => {
                 let found = format!("`weight_values` is set, and {} has its own", xml.display());
                 let help = "remove `.weight_values(..)`, or name another `.bin` by `.weights(..)`";
@@ -452,7 +421,6 @@ impl Builder {
     }
 
     /// The `.bin` of an OpenVINO IR. Default: the file next to the `.xml`.
-    #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
     pub fn weights(mut self, file: impl Into<PathBuf>) -> Self {
         match &mut self.source {
             BuilderSource::File { weights, .. } => *weights = Some(file.into()),
@@ -526,7 +494,6 @@ impl Builder {
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { .. } => self.options.bindings.batch = Some(rows),
         }
         self
@@ -680,12 +647,9 @@ impl Builder {
     /// The files on which the output depends.
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
-            #[cfg(feature = "read-safetensors")]
             BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],
             BuilderSource::Cell { .. } => Vec::new(),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: Some(weights) } => vec![xml.clone(), weights.clone()],
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: None } => {
                 // models with run-time weights have no .bin, and cargo treats missing files as
                 // changed
@@ -699,7 +663,6 @@ impl Builder {
     /// Further files of the model: external weights of ONNX.
     fn files_beside(&self, read: &[InputFile]) -> Result<Vec<String>, Error> {
         match &self.source {
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights: None } => {
                 let known = self.files()?;
                 let beside = read.iter().skip(1).map(|file| line(&xml.with_file_name(&file.name)));
@@ -746,7 +709,6 @@ impl Builder {
         let name = match (&self.options.output.name, &self.source) {
             (Some(name), _) => name.clone(),
             (None, BuilderSource::Cell { cell, .. }) => cell.name.value.clone(),
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             (None, BuilderSource::File { xml, .. }) => {
                 xml.file_stem().unwrap_or_default().to_string_lossy().into_owned()
             }
@@ -780,7 +742,6 @@ impl Builder {
                         }
                         Some(converted(&cell, *framework, sets, problems)?)
                     }
-                    #[cfg(feature = "read-safetensors")]
                     GivenWeights::File(file) => Some(from_file(&mut cell, file, problems)?),
                 };
                 if let Some(baked) = baked {
@@ -797,7 +758,6 @@ impl Builder {
                 problems.extend(wrong);
                 (!fatal).then(|| cell.model())
             }
-            #[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
             BuilderSource::File { xml, weights } => {
                 let options = ReadOptions {
                     dims: self.options.bindings.dims.clone(),
@@ -920,7 +880,6 @@ fn converted(
 }
 
 /// The weights in a file of tensors. Sets the cell's attributes from the file.
-#[cfg(feature = "read-safetensors")]
 fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Option<Baked> {
     let found = safetensors::read(file).and_then(|tensors| {
         if cell.is_apples {
@@ -946,7 +905,6 @@ fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Op
 }
 
 /// The weights of Apple's `gru` in a file of tensors.
-#[cfg(feature = "read-safetensors")]
 fn of_apple(cell: &mut Declared, tensors: &safetensors::TensorFile) -> Result<Baked, Diagnostics> {
     let mut wrong = cell.computed_as_by(Framework::Apple, &Origin::Unknown, WORDING);
     for key in [Key::Head, Key::HeadActivation, Key::GateOrder] {

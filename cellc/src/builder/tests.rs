@@ -45,7 +45,6 @@ fn a_bias_in_the_layout_of_onnx_is_called_by_its_name() {
     assert!(text.contains("ONNX"), "{text}");
 }
 
-#[cfg(any(feature = "read-openvino", feature = "json"))]
 #[test]
 fn attributes_of_a_file_are_not_overruled() {
     let text = refused(&Builder::new("nowhere.xml").clip(1.0).weight_values(&[], &[], &[]));
@@ -153,15 +152,12 @@ fn errors_have_kinds_and_sources() {
     let not_found = Some(io::ErrorKind::NotFound);
     assert_eq!(kinds(Builder::gru(0, 1), &missing), (ErrorKind::Refused, None));
     assert_eq!(kinds(Builder::gru(2, 1), &missing), (ErrorKind::Write, not_found));
-    #[cfg(feature = "read-openvino")]
     assert_eq!(kinds(Builder::new(missing.join("m.xml")), &missing), (ErrorKind::Read, not_found));
-    #[cfg(feature = "read-openvino")]
     {
         let xml = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
         let builder = Builder::new(xml).weights(missing.join("m.bin"));
         assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
     }
-    #[cfg(feature = "read-safetensors")]
     {
         let builder = Builder::gru(2, 1).safetensors(missing.join("m.safetensors"));
         assert_eq!(kinds(builder, &missing), (ErrorKind::Read, not_found));
@@ -295,7 +291,6 @@ fn apples_weights_at_run_time_are_packed_as_the_same_arrays() {
     }
 }
 
-#[cfg(feature = "read-safetensors")]
 #[test]
 fn metadata_of_a_file_say_what_the_builder_need_not() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch/model/net.safetensors");
@@ -327,7 +322,6 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
     assert!(!text.contains("Builder::layers"), "{text}");
     let text = refused(&builder.layers(1));
     assert!(text.contains("leave out `Builder::layers`, and all are taken"), "{text}");
-    #[cfg(feature = "read-openvino")]
     {
         let (compilation, files) = Builder::new(&file).generate().expect("a network");
         assert_eq!(compilation.model.results[0].shape, [1, 1]);
@@ -335,7 +329,6 @@ fn metadata_of_a_file_say_what_the_builder_need_not() {
     }
 }
 
-#[cfg(feature = "read-safetensors")]
 #[test]
 fn files_of_tensors() {
     let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/frameworks").join(name);
@@ -386,7 +379,6 @@ fn a_profile_that_makes_generated_rust_slow_is_warned_of() {
 
 /// torch.onnx.export writes weights into a file next to the model. Cargo must rebuild if only the
 /// file of weights changes.
-#[cfg(feature = "read-onnx")]
 #[test]
 fn cargo_watches_the_weights_beside_an_onnx_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/onnx/cases/external_data_noffset");

@@ -15,7 +15,7 @@ use crate::model::ValidModel;
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
 use crate::request::{Language, Threads};
-use crate::temporary::TemporaryFolder;
+use crate::temporary::folder::TemporaryFolder;
 use crate::timing::agreement::Agreement;
 use crate::timing::floor::{Floor, Work, floors};
 use crate::timing::process::Process;

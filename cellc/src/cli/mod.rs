@@ -17,6 +17,7 @@ mod run;
 mod signals;
 mod streams;
 mod synonyms;
+mod values;
 mod weights_file;
 mod words;
 

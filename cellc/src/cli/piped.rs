@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::front::bounded::Limit;
-use crate::temporary::TemporaryFolder;
+use crate::temporary::folder::TemporaryFolder;
 
 /// Limit for a model from a pipe: that of an ONNX file.
 const PIPED: Limit = Limit { what: "a model from a pipe", bytes: 2 << 30 };

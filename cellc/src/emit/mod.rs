@@ -16,16 +16,14 @@ pub mod signature;
 mod surface;
 pub(crate) mod tensors;
 mod text;
+mod tokens;
 mod traversal;
+#[cfg(feature = "builder")]
 mod weights;
 
-#[cfg(feature = "builder")]
 use std::collections::BTreeSet;
 
-use proc_macro2::TokenStream;
-
 use crate::arch::{Condition, Isa, Processor};
-#[cfg(feature = "builder")]
 use crate::kernel::Element;
 use crate::kernel::{Body, BodyRef, Program, Role};
 use crate::pack::Packed;
@@ -37,7 +35,7 @@ pub use files::OutputFile;
 #[cfg(feature = "builder")]
 pub(crate) use files::files;
 use names::{Field, Interface};
-use text::FORMATTED;
+pub(crate) use tokens::rust_tokens;
 #[cfg(feature = "builder")]
 pub(crate) use weights::{Tail, WEIGHTS_FILE};
 
@@ -50,21 +48,17 @@ pub(crate) struct Contents<'a> {
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
     /// Whether passes of equal size are a loop in kernels.
-    #[cfg(feature = "builder")]
     pub(crate) has_passes: bool,
     pub(crate) interface: &'a Interface,
     /// Elements of the largest computed tensor.
     pub(crate) longest: usize,
     /// The comment at the top, by line.
-    #[cfg(feature = "builder")]
     pub(crate) header: &'a [String],
     /// What a step costs on the target, by line.
-    #[cfg(feature = "builder")]
     pub(crate) estimate: Vec<String>,
     /// What the type's documentation says of the model, by line.
     pub(crate) summary: &'a [String],
     /// SHA-256 of the model's file, in hexadecimal, if the model came from one.
-    #[cfg(feature = "builder")]
     pub(crate) sha256: Option<&'a str>,
 }
 
@@ -101,7 +95,6 @@ impl<'a> Contents<'a> {
     }
 
     /// The instruction set in whose body a step is made again.
-    #[cfg(feature = "builder")]
     fn again(&self) -> &'static Isa {
         let of_one_lane = self.isas.iter().map(|(isa, _)| *isa).find(|isa| isa.lanes == 1);
         of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
@@ -158,7 +151,6 @@ impl<'a> Contents<'a> {
     }
 
     /// The headers of C that bodies want, by the condition under which these are compiled.
-    #[cfg(feature = "builder")]
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
@@ -178,7 +170,6 @@ impl<'a> Contents<'a> {
     }
 
     /// The kinds of narrow weights among the constants.
-    #[cfg(feature = "builder")]
     fn narrow_weights(&self) -> BTreeSet<Element> {
         let weights = self.program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         weights.map(|buffer| buffer.element).filter(|element| *element != Element::F32).collect()
@@ -218,15 +209,6 @@ impl<'a> Contents<'a> {
         let interface = self.interface;
         interface.states.iter().map(|state| (&interface.inputs[state.input], &interface.outputs[state.output]))
     }
-}
-
-/// The Rust items as tokens, the weights as one literal: what the macros expand to.
-pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
-    let tokens: TokenStream = items(contents, rust::Form::Expanded)
-        .replace(FORMATTED, "")
-        .parse()
-        .expect("emit: generated Rust is made of tokens");
-    weights::fill(tokens, &contents.packed.bytes)
 }
 
 fn items(contents: &Contents<'_>, form: rust::Form) -> String {

@@ -74,7 +74,6 @@ pub struct InPlace {
     pub copies: bool,
 }
 
-#[cfg(feature = "builder")]
 impl InPlace {
     /// What a step in place copies, on these instruction sets: one that may have to be made again
     /// keeps the input as it was.
@@ -112,7 +111,6 @@ impl Field {
         self.shape.iter().product()
     }
 
-    #[cfg(feature = "internals")]
     /// Whether it has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,20 +1,13 @@
-//! Weights as text: in Rust one byte-string literal, so that neither syn nor rustc sees a million
-//! tokens; in C words, or a file that the assembler takes in.
+//! Weights in files: in Rust one byte-string literal, so that neither syn nor rustc sees a million
+//! tokens; in C words, or a file that the assembler includes.
 
-#[cfg(feature = "builder")]
 use std::fmt::Write;
 
-#[cfg(feature = "builder")]
 use sha2::{Digest, Sha256};
 
-use proc_macro2::{Group, Literal, TokenStream, TokenTree};
-
-use super::rust::WEIGHTS;
-#[cfg(feature = "builder")]
 use crate::request::Language;
 
 /// Appends `b"..."` over several lines.
-#[cfg(feature = "builder")]
 pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
     /// Columns of the source that a line of weights fills.
     const COLUMNS: usize = 120;
@@ -44,7 +37,6 @@ pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
 }
 
 /// Appends words of 32 bits in hexadecimal, several on a line.
-#[cfg(feature = "builder")]
 pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
     /// Words on a line.
     const PER_LINE: usize = 8;
@@ -62,7 +54,6 @@ pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
 
 /// A file's name as a C string that holds an assembler's string: what either gives a meaning to is
 /// escaped for both.
-#[cfg(feature = "builder")]
 pub(super) fn assembler_string(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -79,34 +70,13 @@ pub(super) fn assembler_string(name: &str) -> String {
     out
 }
 
-/// Puts `*b"..."` in the place of the identifier that stands for the weights.
-pub(super) fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
-    tokens
-        .into_iter()
-        .flat_map(|tree| match tree {
-            TokenTree::Ident(ident) if ident == WEIGHTS => {
-                let literal = TokenTree::Literal(Literal::byte_string(bytes));
-                vec![TokenTree::Punct(proc_macro2::Punct::new('*', proc_macro2::Spacing::Alone)), literal]
-            }
-            TokenTree::Group(group) => {
-                let mut filled = Group::new(group.delimiter(), fill(group.stream(), bytes));
-                filled.set_span(group.span());
-                vec![TokenTree::Group(filled)]
-            }
-            other => vec![other],
-        })
-        .collect()
-}
-
 /// The name of the file of packed weights: never that of the model's own `.bin` beside a model of
 /// the same stem, nor that of the other language's, which may have been written with other options.
-#[cfg(feature = "builder")]
 pub(super) fn weights_file(stem: &str, language: Language) -> String {
     format!("{stem}.{}{WEIGHTS_FILE}", language.extension())
 }
 
 /// End of the name of every file of packed weights.
-#[cfg(feature = "builder")]
 pub(crate) const WEIGHTS_FILE: &str = ".weights.bin";
 
 /// The bytes behind the weights in their file, by which a source knows the file that belongs to it.
@@ -114,7 +84,6 @@ pub(crate) const WEIGHTS_FILE: &str = ".weights.bin";
 /// They begin with half of the SHA-256 of the weights, which Rust compares. An assembler can only
 /// compare lengths, so the number of zeros behind it comes from the hash in a file for C: of 65,536
 /// files with as many weights, one has the same length.
-#[cfg(feature = "builder")]
 pub(crate) struct Tail {
     /// The first half of the weights' SHA-256.
     pub(super) hash: u128,
@@ -122,7 +91,6 @@ pub(crate) struct Tail {
     pub(super) len: usize,
 }
 
-#[cfg(feature = "builder")]
 impl Tail {
     /// The tail of a file with these weights.
     pub(super) fn of(weights: &[u8], language: Language) -> Self {
@@ -163,7 +131,6 @@ impl Tail {
 }
 
 /// A Rust expression: the weights in a file, which does not compile with the file of other weights.
-#[cfg(feature = "builder")]
 pub(super) fn included(weights: &[u8], name: &str) -> String {
     let Tail { hash, len } = Tail::of(weights, Language::Rust);
     let bytes = weights.len();
@@ -180,7 +147,7 @@ pub(super) fn included(weights: &[u8], name: &str) -> String {
     )
 }
 
-#[cfg(all(test, feature = "builder"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

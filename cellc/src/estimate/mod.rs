@@ -5,7 +5,6 @@ mod work;
 
 use std::fmt::Write;
 
-#[cfg(feature = "cli")]
 use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
 use crate::emit::names::{Field, Interface};
@@ -146,7 +145,6 @@ impl Estimate {
 }
 
 /// Instructions of a kernel in one step.
-#[cfg(feature = "cli")]
 pub(crate) fn of_kernel(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> f64 {
     work::of_kernel(kernel, body, isa, costs, false).instructions(costs)
 }

@@ -127,7 +127,7 @@ impl Graph {
     }
 }
 
-#[cfg(all(test, feature = "builder"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::compile::compile;

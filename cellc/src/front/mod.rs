@@ -1,12 +1,15 @@
 //! The front ends: readers of all kinds of input, each producing a [`Model`](crate::model::Model).
 
-#[cfg(feature = "json")]
+// a file of the folder `absent` stands in for each reader that the build leaves out
+#[cfg_attr(not(feature = "json"), path = "absent/amplifier.rs")]
 mod amplifier;
 pub(crate) mod apple;
 pub(crate) mod bounded;
 mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;
+#[cfg_attr(not(feature = "builder"), path = "absent/digest.rs")]
+mod digest;
 mod dimensions;
 mod export;
 pub mod formats;
@@ -16,20 +19,18 @@ pub(crate) mod layer;
 pub(crate) mod layout;
 mod long_texts;
 pub mod model_file;
-#[cfg(feature = "read-onnx")]
+#[cfg_attr(not(feature = "read-onnx"), path = "absent/onnx.rs")]
 pub mod onnx;
-#[cfg(feature = "read-openvino")]
+#[cfg_attr(not(feature = "read-openvino"), path = "absent/openvino.rs")]
 pub mod openvino;
-#[cfg(feature = "read-safetensors")]
 pub(crate) mod safetensors;
 pub(crate) mod stack;
 mod weight_norm;
 pub(crate) mod weights;
-#[cfg(feature = "read-safetensors")]
 pub mod weights_file;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::model::Model;
+use crate::model::{InputFile, Model};
 use crate::validate;
 
 /// True if a number written as nonzero became 0 in f32.
@@ -39,7 +40,6 @@ pub fn underflows(written: &str, number: f32) -> bool {
 }
 
 /// True if a number written in digits became infinite in f32. The word inf is no such number.
-#[cfg(feature = "read-openvino")]
 fn overflows(written: &str, number: f32) -> bool {
     number.is_infinite() && written.contains(|c: char| c.is_ascii_digit())
 }
@@ -60,37 +60,12 @@ fn complete((model, mut problems): (Model, Diagnostics)) -> Result<(Model, Diagn
     Ok((model, problems))
 }
 
-/// A file of the model, for the header of generated code.
-#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json"))]
-fn input_file(name: String, bytes: &[u8]) -> crate::model::InputFile {
-    #[cfg(not(feature = "builder"))]
-    let _ = bytes;
-    crate::model::InputFile {
-        name,
-        #[cfg(feature = "builder")]
-        sha256: sha256(bytes),
-    }
-}
-
-/// SHA-256 of a file's bytes, lower-case hexadecimal.
-#[cfg(all(
-    feature = "builder",
-    any(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")
-))]
-fn sha256(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    use std::fmt::Write;
-
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        // writing to a string cannot fail
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+/// The header's entry for a file: the name and, in generated files, the SHA-256 of its bytes.
+fn input_file(name: String, bytes: &[u8]) -> InputFile {
+    InputFile { name, sha256: digest::sha256(bytes) }
 }
 
 /// A file's name without its folders.
-#[cfg(any(feature = "read-onnx", feature = "read-openvino", feature = "json"))]
 fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

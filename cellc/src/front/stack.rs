@@ -5,17 +5,13 @@
 //! than forward starts every call with its initial states.
 
 use super::graph::Graph;
-#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::keys::Key;
 use super::keys::Spanned;
 use super::layer::{Declared, LayerPlace};
-#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::layout::{Framework, WeightSet, convert};
-#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-#[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
 use crate::model::Activation;
 use crate::model::{Elementwise, InputFile, Model, Op, Spelling, Tensor, ValueId, counted, shape_text};
 
@@ -25,14 +21,11 @@ enum StackLayer {
     Recurrent(Box<Declared>),
     Dense(DenseLayer),
     /// A function of each value.
-    #[cfg(feature = "json")]
     Activation(Activation),
     /// Softmax over the values.
-    #[cfg(feature = "json")]
     Softmax,
     /// A dense layer of the last steps of one value: as many as its weight has columns, newest
     /// last. Steps before the first one are zero.
-    #[cfg(feature = "json")]
     Window(DenseLayer),
 }
 
@@ -86,8 +79,8 @@ impl Stack {
     /// `initial`: h, then c, each `[hidden_size]`; zero if empty. The layer's batch size, steps and
     /// weights are replaced.
     ///
-    /// # Errors If a tensor does not fit, or `framework` has no such layer.
-    #[cfg(any(all(test, feature = "read-safetensors"), feature = "json"))]
+    /// # Errors
+    /// If a tensor does not fit, or `framework` has no such layer.
     pub(crate) fn add_recurrent(
         &mut self,
         mut layer: Declared,
@@ -126,19 +119,16 @@ impl Stack {
     }
 
     /// Adds a function of each value.
-    #[cfg(feature = "json")]
     pub(crate) fn push_activation(&mut self, activation: Activation) {
         self.layers.push(StackLayer::Activation(activation));
     }
 
     /// Adds softmax over the values.
-    #[cfg(feature = "json")]
     pub(crate) fn push_softmax(&mut self) {
         self.layers.push(StackLayer::Softmax);
     }
 
     /// Adds a dense layer of the last steps of one value.
-    #[cfg(feature = "json")]
     pub(crate) fn push_window(&mut self, layer: DenseLayer) {
         self.layers.push(StackLayer::Window(layer));
     }
@@ -175,9 +165,7 @@ impl Stack {
                     }
                     (&self.name.origin, inputs, outputs)
                 }
-                #[cfg(feature = "json")]
                 StackLayer::Activation(_) | StackLayer::Softmax => continue,
-                #[cfg(feature = "json")]
                 StackLayer::Window(_) => (&self.name.origin, 1, 1),
             };
             if reads != before {
@@ -239,16 +227,13 @@ impl Stack {
                     out = layer.add_to(&mut graph, &name, out, origin);
                     dense += 1;
                 }
-                #[cfg(feature = "json")]
                 StackLayer::Activation(activation) => {
                     let op = Op::Elementwise(Elementwise::Activation(*activation));
                     out = graph.computed("activation", op, vec![out], origin);
                 }
-                #[cfg(feature = "json")]
                 StackLayer::Softmax => {
                     out = graph.computed("softmax", Op::Softmax { axis: -1, log: false }, vec![out], origin);
                 }
-                #[cfg(feature = "json")]
                 StackLayer::Window(layer) => {
                     let window = last_steps(&mut graph, layer.weight.shape()[1], out, origin);
                     out = layer.add_to(&mut graph, "window", window, origin);
@@ -279,7 +264,6 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
 }
 
 /// The last steps of one value, `[1, steps]`, newest last. A variable holds the earlier steps.
-#[cfg(feature = "json")]
 fn last_steps(graph: &mut Graph, steps: usize, newest: ValueId, origin: &Origin) -> ValueId {
     if steps == 1 {
         return newest;
@@ -313,7 +297,7 @@ impl DenseLayer {
     }
 }
 
-#[cfg(all(test, feature = "read-safetensors"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::front::layout::Named;

@@ -35,7 +35,6 @@ impl CellWeights {
     }
 }
 
-#[cfg(feature = "read-safetensors")]
 impl Baked {
     /// Number of values in all tensors.
     pub(crate) fn len(&self) -> usize {

@@ -25,9 +25,8 @@ use crate::emit::names::{Field, Interface};
 pub use crate::evaluate::Outcome;
 use crate::kernel::Element;
 use crate::request::Language;
-use crate::temporary::TemporaryFolder;
+use crate::temporary::folder::TemporaryFolder;
 pub use numbers::Numbers;
-#[cfg(feature = "internals")]
 pub use toolchain::run_all;
 pub use toolchain::{Failed, Toolchain};
 
@@ -158,7 +157,6 @@ impl Executable {
     ///
     /// # Errors
     /// The compiler's message, or the reason for a failed start.
-    #[cfg(feature = "internals")]
     pub fn link(
         folder: &Path,
         subjects: &[Subject<'_>],
@@ -236,7 +234,6 @@ impl Harness {
         })
     }
 
-    #[cfg(feature = "internals")]
     /// The results of the struct's first and second step on the weights and inputs of the last
     /// call, and of one step after a reset.
     ///

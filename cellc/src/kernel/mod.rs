@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
-#[cfg(any(test, feature = "builder"))]
 mod interpret;
-#[cfg(any(test, feature = "builder"))]
 mod print;
 mod rewrite;
 #[cfg(test)]
@@ -20,7 +18,6 @@ mod verify;
 
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
-#[cfg(any(test, feature = "builder"))]
 pub use interpret::interpret;
 pub use verify::verify;
 

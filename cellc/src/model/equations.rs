@@ -56,7 +56,6 @@ fn equations(
     }
 }
 
-#[cfg(feature = "internals")]
 /// The equations with functions f, g, h and `clip`, for the pages of macros.
 pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bool) -> Vec<String> {
     equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), coupled, peepholes)

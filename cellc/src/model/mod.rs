@@ -9,7 +9,6 @@ mod denormals;
 mod equations;
 pub(crate) mod half;
 mod op;
-#[cfg(feature = "builder")]
 mod print;
 mod spelling;
 mod tensor;
@@ -19,7 +18,6 @@ mod whole;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout};
 pub use denormals::{Denormals, Small};
-#[cfg(feature = "internals")]
 pub use equations::general_equations;
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop, LoopInput, LoopOutput,
@@ -112,8 +110,7 @@ pub struct Node {
 pub struct InputFile {
     /// The file name without folders.
     pub name: String,
-    /// SHA-256 of the contents, lower-case hexadecimal.
-    #[cfg(feature = "builder")]
+    /// SHA-256 of the contents, lower-case hexadecimal. Empty in macros.
     pub sha256: String,
 }
 

@@ -699,7 +699,6 @@ pub struct Slicing {
     pub part_size: i64,
 }
 
-#[cfg(any(feature = "read-onnx", test))]
 impl Slicing {
     /// All of an axis, one element at a time.
     pub fn one_by_one(axis: i64, reverse: bool) -> Self {

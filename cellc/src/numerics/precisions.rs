@@ -156,7 +156,6 @@ impl Precisions {
     }
 
     /// These precisions with f32 products for all layers except one.
-    #[cfg(feature = "builder")]
     pub(crate) fn only(&self, model: &ValidModel, layer: &str) -> Self {
         let mut only = self.clone();
         for node in model.all_nodes().into_iter().filter(|node| node.name != layer) {

@@ -188,7 +188,6 @@ fn is_zero(tensor: &Tensor) -> bool {
 }
 
 /// Packs weights from `memory` into `memory`, as kernels load them.
-#[cfg(any(test, feature = "builder"))]
 pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
     for (copied, from, to) in program.packing.copies() {
         let source = std::mem::take(&mut memory[from.0]);
@@ -198,7 +197,6 @@ pub fn pack_memory(program: &Program, memory: &mut [Vec<f32>]) {
 }
 
 /// Performs one packing copy: `get` returns elements of the source tensor.
-#[cfg(any(test, feature = "builder"))]
 pub fn fill(copied: &Copied, get: impl Fn(usize) -> f32, to: &mut [f32]) {
     run(copied, get, |at, value| if copied.add { to[at] += value } else { to[at] = value });
 }
@@ -272,5 +270,5 @@ fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, us
     (parts, at)
 }
 
-#[cfg(all(test, feature = "builder"))]
+#[cfg(test)]
 mod tests;

@@ -70,7 +70,7 @@ fn equal_tensors_share_packed_weights_and_others_do_not() {
 fn the_estimate_counts_shared_weights_once() {
     let model = written_out(3, equal_weights);
     let compilation = compile_validated(model.0, &Options::default());
-    let estimate = &compilation.estimate;
+    let estimate = &compilation.description.estimate;
     assert_eq!(estimate.weight_bytes, 4 * LENS.iter().sum::<usize>() as u64);
     assert_eq!(estimate.constant_bytes + estimate.weight_bytes, compilation.packed.bytes.len() as u64);
 }

@@ -805,7 +805,6 @@ impl Plan {
     }
 
     /// The instruction set that the target's C compiler selects by default.
-    #[cfg(feature = "builder")]
     pub fn usual(&self) -> usize {
         self.isas.iter().rposition(|(isa, _)| isa.c_flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
     }

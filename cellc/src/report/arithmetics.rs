@@ -157,7 +157,11 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let in_instructions = arch.instructions_of(isa).is_some();
     Some(Arithmetics {
         names: ORDER.map(Precision::name).to_vec(),
-        machine: if in_instructions { compilation.estimate.named(arch.name, isa) } else { isa.name.to_owned() },
+        machine: if in_instructions {
+            compilation.description.estimate.named(arch.name, isa)
+        } else {
+            isa.name.to_owned()
+        },
         in_instructions,
         fastest: least(&totals, |cost| cost.cycles, ALIKE_IN_TIME),
         smallest: least(&totals, |cost| cost.weight_bytes as f64, ALIKE),

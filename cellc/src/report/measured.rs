@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::arch::Isa;
 use crate::compile::Compilation;
 use crate::request::Language;
-use crate::temporary::TemporaryFolder;
+use crate::temporary::folder::TemporaryFolder;
 
 /// The flags for measurements.
 const FLAGS: [&str; 4] = ["-std=gnu11", "-O2", "-fcallgraph-info=su", "-c"];

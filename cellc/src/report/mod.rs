@@ -276,7 +276,7 @@ impl Report {
         let outputs = outputs.collect();
         let mut read = (0, 0);
         count_layers(model, &mut read);
-        let state_bytes = compilation.estimate.state_bytes;
+        let state_bytes = compilation.description.estimate.state_bytes;
         let block_bytes = bytes(interface.block_len);
         let files = compilation.emit(&interface.function);
         let source = files.iter().filter(|file| !file.name.ends_with(".bin"));

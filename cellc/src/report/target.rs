@@ -80,7 +80,7 @@ pub struct Clock {
 impl TargetCost {
     /// The costs of the body for an instruction set. `None` for an abstract target.
     pub fn new(compilation: &Compilation, isa: &Isa, measured: Option<&Measured>) -> Option<Self> {
-        let (estimate, arch) = (&compilation.estimate, compilation.options.machine.target);
+        let (estimate, arch) = (&compilation.description.estimate, compilation.options.machine.target);
         let estimated = estimate.code(isa);
         if estimated.is_none() && arch.c_compiler.is_empty() {
             return None;

@@ -4,15 +4,12 @@ use super::{Options, Precision, Words};
 
 /// Whether multiply-add is fused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Fma {
     /// If the instruction set has it.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,
     /// Never: every instruction set gives the same bits.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     Off,
 }
 
@@ -20,7 +17,6 @@ pub enum Fma {
 ///
 /// Activations with a cheap exact formula, such as relu and softsign, do not depend on the level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Accuracy {
     /// At most 2.5 units in the last place.

@@ -7,14 +7,11 @@ use crate::arch::Arch;
 
 /// The language of generated code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Language {
     /// Rust, editions 2015 to 2024, no_std.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Rust,
     /// C11 and its header.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     C,
 }
 
@@ -29,7 +26,6 @@ impl Language {
 
     /// The language of plans and costs for a target: C for a machine with a C compiler of its own,
     /// where Rust has no fused multiply-add.
-    #[cfg(feature = "cli")]
     pub(crate) fn of_target(arch: &Arch) -> Self {
         if arch.c_compiler.is_empty() { Self::Rust } else { Self::C }
     }
@@ -45,11 +41,9 @@ impl Language {
 
 /// Where to put the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum WeightsAs {
     /// Up to 1 MiB in the source, else in a .bin file next to it.
-    #[cfg_attr(feature = "cli", value(skip))]
     #[default]
     Auto,
     /// In the source.

@@ -7,7 +7,6 @@
 /// row of weights. At every step x and h are rounded to integers with one scale each; integer sums
 /// are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Precision {
     /// Weights and products in f32.
@@ -21,7 +20,6 @@ pub enum Precision {
     /// bits.
     Int16,
     /// Weights of 8 bits, x and h of up to 16.
-    #[cfg_attr(feature = "cli", value(name = "int8x16"))]
     Int8x16,
     /// Weights, x and h of 8 bits.
     Int8,

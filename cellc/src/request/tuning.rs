@@ -4,19 +4,15 @@ use super::{Options, Words};
 
 /// How far to unroll loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum Unroll {
     /// Fully if the planner's limit allows, else tiled loops; on x86, loops over weights from the
     /// L2 cache by 32 rows or more.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     #[default]
     Auto,
     /// Fully, whatever it costs.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     Full,
     /// Never beyond the tile: every loop stays short.
-    #[cfg_attr(feature = "cli", value(help = None::<&str>))]
     None,
 }
 

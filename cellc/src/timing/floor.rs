@@ -57,7 +57,6 @@ impl FloorTimes {
 }
 
 impl Work {
-    #[cfg(feature = "internals")]
     /// Work of `weights` weights, read in one pass, and `multiply_adds` multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }

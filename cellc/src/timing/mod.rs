@@ -21,7 +21,6 @@ pub fn pin(core: Option<usize>) -> Option<usize> {
 pub struct Cores {
     /// This thread's core.
     pub first: usize,
-    #[cfg(feature = "internals")]
     /// Another available core. `None` on a single core.
     pub second: Option<usize>,
 }
@@ -31,15 +30,10 @@ impl Cores {
     pub fn pin(core: Option<usize>) -> Option<Self> {
         let ids: Vec<usize> = core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();
         let first = core.or(ids.last().copied()).filter(|core| ids.contains(core))?;
-        put_on(first).then_some(Self {
-            first,
-            #[cfg(feature = "internals")]
-            second: ids.into_iter().rev().find(|core| *core != first),
-        })
+        put_on(first).then_some(Self { first, second: ids.into_iter().rev().find(|core| *core != first) })
     }
 }
 
-#[cfg(feature = "internals")]
 /// Starts threads pinned to `core`, and returns this thread to the core `own`. `None` if
 /// impossible.
 pub fn on_core<T>(core: usize, own: usize, start: impl FnOnce() -> T) -> Option<T> {

@@ -47,7 +47,6 @@ impl Process {
         }
     }
 
-    #[cfg(any(test, feature = "internals"))]
     /// Resets the state to zero and the input to the first one.
     ///
     /// # Errors

@@ -71,7 +71,6 @@ use batch::BatchAxes;
 use interface::names;
 use limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_LOOKED_AT, MOST_OPERATIONS};
 use rounding::rounded;
-#[cfg(feature = "cli")]
 pub(crate) use states::{SEES_ONE_CALL, STARTS_ANEW};
 use uses::Uses;
 use variables::Variables;

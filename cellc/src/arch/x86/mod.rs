@@ -1,6 +1,6 @@
 //! x86-64: AVX2 and AVX-512, detected at run time.
 
-#[cfg(all(feature = "cli", target_arch = "x86_64"))]
+#[cfg(target_arch = "x86_64")]
 pub(super) mod floor;
 pub(super) mod vectors;
 

@@ -25,7 +25,7 @@ impl Costs {
                 instructions: cost.instructions_estimate,
             },
             None => {
-                let estimate = &compilation.estimate;
+                let estimate = &compilation.description.estimate;
                 let flash = estimate.weight_bytes + estimate.constant_bytes;
                 Self { flash, with_code: false, instructions: None }
             }

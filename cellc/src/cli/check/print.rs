@@ -83,7 +83,7 @@ fn notes(checked: &Checked) -> Vec<String> {
         let halves = if halves.is_empty() { "no cell is divided".to_owned() } else { halves.join("; ") };
         lines.push(format!("two threads: {halves}"));
     }
-    lines.extend(compilation.activations.iter().cloned());
+    lines.extend(compilation.description.activations.iter().cloned());
     lines
 }
 

@@ -114,10 +114,7 @@ impl RustFile<'_> {
 
     /// SHA-256 of the model's file, if the model came from one and the digest is known.
     fn hashes(&self) -> Vec<Vec<Word>> {
-        #[cfg(feature = "builder")]
-        return self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect();
-        #[cfg(not(feature = "builder"))]
-        Vec::new()
+        self.sha256.iter().map(|sha256| vec![("HEXADECIMAL_DIGEST", (*sha256).to_owned())]).collect()
     }
 
     /// The baked weights as decimal numbers. Empty for files with other weights.

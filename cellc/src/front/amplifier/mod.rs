@@ -10,7 +10,6 @@ mod rtneural;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "read-safetensors")]
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,7 +17,6 @@ use super::bounded::{self, Limit};
 use super::keys::Spanned;
 use super::long_texts::LONGEST;
 use super::model_file::ModelFile;
-#[cfg(feature = "read-safetensors")]
 use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
@@ -58,7 +56,6 @@ pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics>
 /// lists of numbers.
 ///
 /// # Errors All errors in the file.
-#[cfg(feature = "read-safetensors")]
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
     let shown = file.shown();

@@ -4,7 +4,6 @@ use super::Declaration;
 use super::form::NAME;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Key, Macro, Spanned, Value};
-#[cfg(feature = "read-safetensors")]
 use crate::front::layer::Declared;
 use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
 use crate::request::Options;
@@ -82,7 +81,6 @@ impl Declaration {
     }
 
     /// Reports sizes in conflict with a file of Apple's tensors.
-    #[cfg(feature = "read-safetensors")]
     pub(crate) fn disagreements_with_tensors(
         &self,
         file: &Spanned<String>,
@@ -94,7 +92,6 @@ impl Declaration {
     }
 
     /// The error for a macro of one step if the file's metadata declare a sequence.
-    #[cfg(feature = "read-safetensors")]
     pub(crate) fn sequence_of_file(&self, file: &Spanned<String>, read: &Declared) -> Option<Diagnostic> {
         let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
         let sequence = Macro::of(self.called.family(), true)?;

@@ -14,7 +14,6 @@ use super::layer::Declared;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::request::{Options, WeightsAs};
 use checks::is_tensor_file;
-#[cfg(feature = "read-safetensors")]
 pub(crate) use checks::{MOST_BAKED, too_large};
 pub(crate) use form::TokenTable;
 use form::{Form, NAME, split};
@@ -184,7 +183,6 @@ impl Declaration {
     }
 
     /// The keys of a file of PyTorch's weights. `None` if a required key is missing.
-    #[cfg(feature = "read-safetensors")]
     pub(crate) fn keys_of_file(&self) -> Option<Keys> {
         if self.called.is_sequence() && self.keys.origin(Key::Steps).is_none() {
             return None;

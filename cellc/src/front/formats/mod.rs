@@ -29,7 +29,6 @@ use content::Content;
 pub(crate) use readers::are_read;
 use readers::{FORMATS, OPENVINO};
 pub use readers::{Format, ReadOptions};
-#[cfg(feature = "internals")]
 pub use refused::{REFUSED, Refused};
 
 /// Recognises the format of a file.

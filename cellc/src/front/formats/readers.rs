@@ -8,15 +8,11 @@ use std::path::Path;
 use super::content::{Content, head};
 use super::refused::is_foreign;
 use crate::diagnostic::{Diagnostics, Wording};
-#[cfg(feature = "json")]
 use crate::front::amplifier;
 use crate::front::keys::Keys;
 use crate::front::model_file::ModelFile;
-#[cfg(feature = "read-onnx")]
 use crate::front::onnx;
-#[cfg(feature = "read-openvino")]
 use crate::front::openvino;
-#[cfg(feature = "read-safetensors")]
 use crate::front::weights_file;
 use crate::model::Model;
 
@@ -84,10 +80,7 @@ pub(super) const OPENVINO: Format = Format {
     },
     weights_apart: true,
     weights_alone: false,
-    #[cfg(feature = "read-openvino")]
     read: |file, options| openvino::read(file, options.weights, options.wording),
-    #[cfg(not(feature = "read-openvino"))]
-    read: |_, _| Err(absent("openvino")),
 };
 
 /// An `.onnx` file.
@@ -98,10 +91,7 @@ const ONNX: Format = Format {
     is_model: |content, _| Ok(*content == Content::Onnx),
     weights_apart: false,
     weights_alone: false,
-    #[cfg(feature = "read-onnx")]
     read: |file, options| onnx::read(file, &options.dims),
-    #[cfg(not(feature = "read-onnx"))]
-    read: |_, _| Err(absent("onnx")),
 };
 
 /// A `.safetensors` file: PyTorch's weights, to be combined with a declaration of the layers.
@@ -112,10 +102,7 @@ const SAFETENSORS: Format = Format {
     is_model: |content, _| Ok(*content == Content::SafeTensors),
     weights_apart: false,
     weights_alone: true,
-    #[cfg(feature = "read-safetensors")]
     read: |file, options| weights_file::read(file, options.keys.clone(), options.wording),
-    #[cfg(not(feature = "read-safetensors"))]
-    read: |_, _| Err(absent("safetensors")),
 };
 
 /// PyTorch's weights as JSON: the tensors of a `state_dict` by name.
@@ -126,17 +113,9 @@ const STATE_DICT: Format = Format {
     is_model: |content, _| Ok(matches!(content, Content::Json(keys) if is_state_dict(keys))),
     weights_apart: false,
     weights_alone: true,
-    #[cfg(all(feature = "read-safetensors", feature = "json"))]
     read: |file, options| {
         let file = amplifier::read_state_dict(file)?;
         weights_file::layers(&file, options.keys.clone(), options.wording)
-    },
-    #[cfg(not(all(feature = "read-safetensors", feature = "json")))]
-    read: |file, _| {
-        let path = crate::diagnostic::quoted(&file.shown());
-        let help =
-            "compile it by the command cellc, or by cellc::Builder with cellc's features `json` and `safetensors`";
-        Err(not_read(&format!("{path} is a file of PyTorch's weights as JSON, which is not read here"), help))
     },
 };
 
@@ -164,32 +143,11 @@ const AMPLIFIER: Format = Format {
     },
     weights_apart: false,
     weights_alone: false,
-    #[cfg(feature = "json")]
     read: |file, _| amplifier::read(file),
-    #[cfg(not(feature = "json"))]
-    read: |file, _| {
-        let path = crate::diagnostic::quoted(&file.shown());
-        let help =
-            "compile it by the command cellc, or by cellc::Builder in a build script with cellc's feature `json`";
-        Err(not_read(&format!("{path} is a model of an amplifier, which is not read here"), help))
-    },
 };
 
 /// All supported formats.
 pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER, SAFETENSORS];
-
-#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors")))]
-fn absent(feature: &str) -> Diagnostics {
-    let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
-    not_read(&format!("this cellc was built without its feature `{feature}`"), &help)
-}
-
-#[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "read-safetensors", feature = "json")))]
-fn not_read(found: &str, help: &str) -> Diagnostics {
-    use crate::diagnostic::{Diagnostic, Origin};
-
-    Diagnostics(vec![Diagnostic::error(Origin::Unknown, found).help(help)])
-}
 
 /// The supported formats, for messages.
 pub(crate) fn are_read() -> String {

@@ -7,7 +7,6 @@ use super::{hdf5, tflite};
 
 /// A format that is recognised but not supported.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "internals"), allow(dead_code, reason = "the test of the book reads all of it"))]
 pub struct Refused {
     /// The format's name in the book. Empty if the row is not for a format of models.
     pub name: &'static str,

@@ -301,7 +301,6 @@ fn weights_beside_a_file_that_has_its_own_are_refused() {
 }
 
 /// A `state_dict` whose tensors were written as lists.
-#[cfg(all(feature = "read-safetensors", feature = "json"))]
 #[test]
 fn pytorchs_weights_may_be_json() {
     use crate::front::keys::{Key, KeyValue, Keys};

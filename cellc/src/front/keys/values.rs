@@ -99,7 +99,6 @@ values! {
 pub struct KeyValue(pub(super) Value);
 
 impl KeyValue {
-    #[cfg(feature = "read-safetensors")]
     pub(crate) fn is(&self, value: &Value) -> bool {
         self.0 == *value
     }

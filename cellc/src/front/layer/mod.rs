@@ -3,7 +3,6 @@
 pub(crate) mod apple;
 
 use crate::diagnostic::Origin;
-#[cfg(any(feature = "builder", feature = "read-safetensors"))]
 use crate::diagnostic::{Diagnostic, Diagnostics, Wording};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
@@ -148,7 +147,6 @@ impl Declared {
 
     /// Sets the keys implied by `framework`, and refuses values without support in it. `origin`:
     /// the place of the weights.
-    #[cfg(any(feature = "builder", feature = "read-safetensors"))]
     pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin, wording: Wording) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();

@@ -369,7 +369,6 @@ fn transposed(tensors: &[&Tensor], hidden_size: usize, columns: usize, places: &
 }
 
 /// The values as f32.
-#[cfg(feature = "read-safetensors")]
 pub(super) fn in_f32(tensor: &Tensor) -> Tensor {
     blocks(&[tensor], tensor.len(), &[0], tensor.shape().to_vec())
 }
@@ -401,5 +400,5 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     of_f32(bytes, shape)
 }
 
-#[cfg(all(test, feature = "read-safetensors"))]
+#[cfg(test)]
 mod tests;

@@ -35,11 +35,9 @@ use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 use crate::request::NamedSize;
-#[cfg(feature = "internals")]
 pub use dated::{DATED, Dated, Part};
 use graph::GraphReader;
 use proto::ModelProto;
-#[cfg(feature = "internals")]
 pub use supported::{SUPPORTED, Supported};
 use tensors::Folder;
 
@@ -72,7 +70,6 @@ pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagno
 ///
 /// # Errors
 /// If the bytes are no ONNX model.
-#[cfg(feature = "internals")]
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
     read_from(name, bytes, None, &[])
 }

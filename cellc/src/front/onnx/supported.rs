@@ -29,7 +29,6 @@ pub struct Supported {
     /// Operator sets with a new definition of the operator, ascending.
     pub versions: &'static [i64],
     /// Supported variants and limits, in one line.
-    #[cfg_attr(not(feature = "internals"), expect(dead_code, reason = "a test writes it into a document"))]
     pub what: &'static str,
     /// Valid numbers of inputs. The inputs below the minimum are required.
     pub(super) inputs: RangeInclusive<usize>,

@@ -1331,7 +1331,6 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
 
 /// The promise about NaN and infinities, which the comment of a generated file makes, names the
 /// operators that break it.
-#[cfg(feature = "builder")]
 #[test]
 fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     let exceptions = |graph: Vec<u8>| {

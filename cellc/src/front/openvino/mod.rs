@@ -21,15 +21,12 @@ mod xml;
 use std::io;
 use std::path::Path;
 
-#[cfg(any(test, feature = "internals"))]
 use super::file_name;
 use super::model_file::ModelFile;
 use super::{bounded, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Wording, quoted};
 use crate::model::Model;
-#[cfg(any(test, feature = "internals"))]
 pub use supported::SUPPORTED;
-#[cfg(feature = "internals")]
 pub use supported::Supported;
 use weights::{BinFile, BinLocation};
 
@@ -69,7 +66,6 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
     Diagnostics(vec![diagnostic.cause(error)])
 }
 
-#[cfg(any(test, feature = "internals"))]
 /// Reads an IR from memory, without access to the file system. `weights`: name and contents of the
 /// `.bin` file.
 ///

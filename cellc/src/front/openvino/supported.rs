@@ -19,7 +19,6 @@ pub struct Supported {
     /// The operation sets that define it, ascending: each holds until the next.
     pub sets: &'static [&'static str],
     /// What is to be known about it, in one line.
-    #[cfg_attr(not(any(test, feature = "internals")), expect(dead_code, reason = "a test writes it into a document"))]
     pub what: &'static str,
     reading: Reading,
 }

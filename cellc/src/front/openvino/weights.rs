@@ -13,7 +13,6 @@ pub(super) enum BinLocation {
     Given(PathBuf),
     /// The file next to the model, if it exists.
     Beside(PathBuf),
-    #[cfg(any(test, feature = "internals"))]
     /// Name and contents in memory.
     Memory(String, Vec<u8>),
     /// The model came through a pipe, without a file of weights.
@@ -69,7 +68,6 @@ impl BinFile {
                 let help = format!("put the .bin file next to the .xml file, or name it with {option}");
                 from_file(&path, origin, help)
             }
-            #[cfg(any(test, feature = "internals"))]
             BinLocation::Memory(name, bytes) => Ok(NamedBytes { name, bytes: Arc::new(bytes) }),
             BinLocation::NotPiped => {
                 let found = "a constant, but the model came through a pipe without its file of weights";

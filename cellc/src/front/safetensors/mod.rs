@@ -110,7 +110,6 @@ pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Dia
 impl TensorFile {
     /// Tensors of a file in another format, without metadata. `shown`: the file as named by the
     /// user.
-    #[cfg(feature = "json")]
     pub(super) fn new(shown: String, file: InputFile, tensors: BTreeMap<String, Tensor>) -> Self {
         let tensors = tensors.into_iter().map(|(name, tensor)| (name, Ok(tensor))).collect();
         Self { shown, file, metadata: BTreeMap::new(), tensors }

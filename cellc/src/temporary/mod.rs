@@ -3,6 +3,9 @@
 //! A temporary file is locked as long as its process lives. So the next process that writes to the
 //! same folder knows what a killed process left behind, and removes it.
 
+#[cfg(feature = "cli")]
+pub(crate) mod folder;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -13,13 +16,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Start of the name of a temporary file that is written beside its final place.
 const FILE_PREFIX: &str = ".cellc-";
-/// Start of the name of a temporary folder.
-#[cfg(feature = "cli")]
-const FOLDER_PREFIX: &str = "cellc-";
-/// File in a temporary folder that is locked as long as the folder is in use.
-#[cfg(feature = "cli")]
-const LOCK: &str = ".cellc-lock";
-
 /// Paths to remove when a signal ends the process.
 static PRESENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -29,7 +25,7 @@ pub(crate) fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 }
 
 /// Removes every temporary file and folder of this process, which must not make others.
-#[cfg(all(feature = "cli", unix))]
+#[cfg(unix)]
 pub(crate) fn remove_all() {
     // Compilers that are still running may add files to a folder while it is being removed.
     const ATTEMPTS: usize = 20;
@@ -46,7 +42,7 @@ pub(crate) fn remove_all() {
 }
 
 /// Removes a file or a folder, if it exists.
-#[cfg(all(feature = "cli", unix))]
+#[cfg(unix)]
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
@@ -173,62 +169,6 @@ fn entries(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     entries.flatten().map(|entry| entry.path()).filter(wanted).collect()
 }
 
-/// A temporary folder, removed when dropped.
-#[cfg(feature = "cli")]
-#[derive(Debug)]
-pub(crate) struct TemporaryFolder {
-    folder: tempfile::TempDir,
-    /// Holds the lock.
-    _lock: File,
-}
-
-#[cfg(feature = "cli")]
-impl TemporaryFolder {
-    /// Makes a folder, after removing the folders that killed processes left behind.
-    ///
-    /// # Errors
-    /// If no folder can be made.
-    pub(crate) fn new() -> io::Result<Self> {
-        remove_stale_folders(&std::env::temp_dir());
-        loop {
-            let mut present = present();
-            let folder = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir()?;
-            present.insert(folder.path().to_owned());
-            drop(present);
-            let path = folder.path().join(LOCK);
-            let lock_file = File::create_new(&path)?;
-            // Another process may have removed the folder before it was locked.
-            if lock(&lock_file) && path.exists() {
-                return Ok(Self { folder, _lock: lock_file });
-            }
-        }
-    }
-
-    /// The folder's path.
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-#[cfg(feature = "cli")]
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // `folder` removes itself.
-        present().remove(self.folder.path());
-    }
-}
-
-/// Removes the temporary folders that killed processes left in `parent`.
-#[cfg(feature = "cli")]
-fn remove_stale_folders(parent: &Path) {
-    for path in entries(parent, |name| name.starts_with(FOLDER_PREFIX)) {
-        let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-        if is_folder && !present().contains(&path) && is_abandoned(&path.join(LOCK)) {
-            _ = fs::remove_dir_all(&path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,23 +191,5 @@ mod tests {
         assert_eq!(left, expected);
         drop(used);
         assert_eq!(entries(folder.path(), is_temporary), [at(".cellc-2-0")]);
-    }
-
-    #[cfg(feature = "cli")]
-    #[test]
-    fn stale_folders_are_removed_and_others_are_kept() {
-        let parent = tempfile::tempdir().unwrap();
-        let at = |name: &str| parent.path().join(name);
-        for name in ["cellc-stale", "cellc-used", "cellc-unlocked", "other"] {
-            fs::create_dir(at(name)).unwrap();
-            fs::write(at(name).join("net.c"), "").unwrap();
-        }
-        let [_, used, _] =
-            ["cellc-stale", "cellc-used", "other"].map(|name| File::create(at(name).join(LOCK)).unwrap());
-        used.lock().unwrap();
-        remove_stale_folders(parent.path());
-        let mut left = entries(parent.path(), |_| true);
-        left.sort();
-        assert_eq!(left, ["cellc-unlocked", "cellc-used", "other"].map(at));
     }
 }

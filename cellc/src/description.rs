@@ -1,0 +1,46 @@
+//! What generated files and the command say about a compiled model: header, bounds and costs. Macros
+//! print none of it.
+
+use crate::emit::names::Interface;
+use crate::estimate::Estimate;
+use crate::header;
+use crate::kernel::Program;
+use crate::model::ValidModel;
+use crate::numerics::Precisions;
+use crate::pack::Packed;
+use crate::plan::Plan;
+use crate::request::Options;
+
+/// What is said about a compiled model.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// The comment at the top of the output, one element for each line.
+    pub header: Vec<String>,
+    /// Upper bounds of the error of one step.
+    pub bounds: header::Bounds,
+    /// The errors of the activations, one element for each line. Empty at the default accuracy.
+    pub activations: Vec<String>,
+    /// The costs of one step on the target.
+    pub estimate: Estimate,
+}
+
+impl Description {
+    /// The description of a model with its plan, kernels, packed constants and names.
+    pub(crate) fn new(
+        model: &ValidModel,
+        precisions: &Precisions,
+        options: &Options,
+        (plan, program, packed, interface): (&Plan, &Program, &Packed, &Interface),
+    ) -> Self {
+        let planned = (plan, precisions);
+        let bounds = header::Bounds::new(model, planned, &options.numerics, interface);
+        let mut lines = header::lines(model, planned, options, interface);
+        lines.extend(header::bounds(&bounds, interface, None));
+        Self {
+            header: lines,
+            bounds,
+            activations: header::activations(model, plan.accuracy),
+            estimate: Estimate::of(model, plan, program, packed, interface),
+        }
+    }
+}

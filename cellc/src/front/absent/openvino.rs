@@ -1,0 +1,14 @@
+//! Stands in for the OpenVINO IR reader in a build without the feature `openvino`.
+
+#[path = "refusal.rs"]
+mod refusal;
+
+use std::path::Path;
+
+use super::model_file::ModelFile;
+use crate::diagnostic::{Diagnostics, Wording};
+use crate::model::Model;
+
+pub(super) fn read(_: ModelFile, _: Option<&Path>, _: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
+    Err(refusal::absent("openvino"))
+}
