@@ -856,7 +856,7 @@ impl ModelArguments {
         }
     }
 
-    /// Whether the model is declared by options, and the file holds its weights.
+    /// True if the file holds weights only, so that options declare the layers.
     pub(crate) fn is_weights_file(&self) -> bool {
         self.recognise().is_ok_and(|format| format.weights_alone)
     }
@@ -933,10 +933,9 @@ impl ExecuteArguments {
 }
 
 impl RunArguments {
-    /// The options for code whose states are arguments, as files give them.
+    /// Options for code with states as arguments, given by files.
     pub(crate) fn options(&self) -> Options {
-        // no pair, which is not to say that none is wanted: what every call starts anew is a
-        // warning
+        // no pairs instead of State::None: a state restarted by every call must cause a warning
         let state = match self.state.state() {
             State::None => State::None,
             State::Auto | State::Pairs(_) => State::Pairs(Vec::new()),
@@ -944,7 +943,7 @@ impl RunArguments {
         self.execute.options(&self.model).with_state(state)
     }
 
-    /// The options for code that keeps states between calls.
+    /// Options for code with states kept between calls.
     pub(crate) fn keeping_states(&self) -> Options {
         self.options().with_state(self.state.state())
     }
@@ -1009,10 +1008,10 @@ fn limit(text: &str) -> Result<f64, String> {
     number(text).ok().filter(|&v| v >= 0.0).ok_or_else(|| "a number from 0 is needed: 1e-4".to_owned())
 }
 
-/// A limit for the errors of all outputs, or of the output that it names.
+/// A limit for the errors of one output or of all outputs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MaxError {
-    /// `None`: every output that no other limit names.
+    /// The output. `None`: all outputs without a limit of their own.
     pub(crate) output: Option<String>,
     pub(crate) limit: f64,
 }

@@ -1,5 +1,5 @@
-//! `cellc bench`: the time of a call of the generated code, next to its lower bound on this machine
-//! and, where they are installed, OpenVINO and, for ONNX files, ONNX Runtime and PyTorch.
+//! `cellc bench`: the time of a call of generated code and its lower bound on this machine. For
+//! comparison: OpenVINO and, for ONNX files, ONNX Runtime and PyTorch, if installed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -29,7 +29,7 @@ use super::progress::Progress;
 use super::streams::write_stdout;
 use super::{Failure, report};
 
-/// Compiles, checks the first call of everyone, measures, and prints one table.
+/// Compiles the model, checks one call of each implementation, measures, and prints one table.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if cfg!(debug_assertions) {
         let found = "this cellc is a debug build, whose lower bound of the time is far too high";
@@ -50,7 +50,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         programs.push((language, Executable::temporary(&compilation)?));
     }
     let model = &compilation.model;
-    // two threads on one core would only wait for each other
+    // two threads on one core would wait for each other
     let one_core = compilation.options.machine.threads == Threads::One || arguments.core.is_some();
     let core = if one_core { pin(arguments.core) } else { None };
     let floors: Vec<Floor> = floors().into_iter().filter(|floor| compiled(&compilation, floor.isa)).collect();
@@ -113,12 +113,12 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A Python library that is timed if `python3` can import the package.
+/// A Python library, timed if `python3` can import it.
 #[derive(Clone, Copy, Debug)]
 struct Library {
     /// The name in the table.
     name: &'static str,
-    /// The name by which `turns.py` knows it.
+    /// The library's name in `turns.py`.
     key: &'static str,
 }
 
@@ -126,8 +126,8 @@ const OPENVINO: Library = Library { name: "OpenVINO Python", key: "openvino" };
 const ONNX_RUNTIME: Library = Library { name: "ONNX Runtime Python", key: "onnxruntime" };
 const PYTORCH: Library = Library { name: "PyTorch (onnx2torch)", key: "torch" };
 
-/// The libraries that read files of the model's format; for other formats OpenVINO, which says why
-/// not.
+/// The libraries for the model's format. For formats other than ONNX: OpenVINO, which reports an
+/// error if it cannot read the file.
 fn libraries(arguments: &BenchArguments) -> &'static [Library] {
     match is_onnx(arguments) {
         true => &[OPENVINO, ONNX_RUNTIME, PYTORCH],
@@ -145,12 +145,12 @@ fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
 
 fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
     let mut agreement = Agreement::default();
-    // how far it is off is printed, whatever it is: a bound is what `cellc check` is for
+    // any distance is printed: `cellc check` judges errors
     agreement.see(got, expected, f64::INFINITY);
     Row { name: name.to_owned(), isa: None, version, other_function: None, trade: None, agreement }
 }
 
-/// The inputs of every call: drawn, the states zero at first, all sequences of full length.
+/// The inputs of all calls: random numbers, initial states of zero, full lengths.
 fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
     let mut random = Random::new(1);
     let held = states(model);
@@ -158,7 +158,7 @@ fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
         let len = parameter.shape.iter().product();
         match parameter.length {
             Some(longest) => Numbers::Integers(vec![longest as i64; len]),
-            // as PyTorch initialises: sums stay of order 1 whatever the size
+            // like PyTorch's initial weights: sums have the order of 1 for every size
             None if !parameter.element.is_float() => Numbers::Integers(vec![0; len]),
             None if parameter.weight => {
                 Numbers::Floats(random.even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())))
@@ -170,7 +170,7 @@ fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
     model.parameters.iter().enumerate().map(one).collect()
 }
 
-/// A library that was started, with the file of inputs that it reads.
+/// A running library, with its file of inputs.
 struct Peer {
     process: Process,
     _inputs: TemporaryFolder,

@@ -1,4 +1,4 @@
-//! The inputs of successive calls, as files: `r<k>_in<i>.npy` or `.bin` in one folder.
+//! The inputs of successive calls in files of one folder: `r<k>_in<i>.npy` or `.bin`.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -23,30 +23,29 @@ const RECORDED_LIMIT: Limit = Limit { what: "a recorded output", bytes: 2 << 30 
 /// Limit for the `case.json` next to the file of an input.
 const CASE_LIMIT: Limit = Limit { what: "case.json", bytes: 16 << 20 };
 
-/// What a Parameter may hold, before the sizes that the model leaves open are known.
+/// Valid contents of a Parameter, before a call fixes the sizes left open by the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
-    /// How messages call it.
+    /// Name in messages.
     pub(crate) label: String,
-    /// What the model calls it.
+    /// Names in the model.
     pub(crate) names: Vec<String>,
-    /// What generated code calls it.
+    /// Name in generated code.
     pub(crate) field: String,
-    /// Its shape; `None`: anything.
+    /// The shape. `None`: any shape.
     pub(crate) shape: Option<Vec<Dim>>,
     /// Its element type.
     pub(crate) element: ElementType,
-    /// True if a struct keeps it between calls.
+    /// True for a state in a struct of generated code.
     pub(crate) is_state: bool,
-    /// True if the number of steps is open, and each step has its own.
+    /// True if the number of steps is open and the Parameter has a value for each step.
     pub(crate) own_in_each_step: bool,
 }
 
-/// What the Parameters of a model may hold.
+/// Valid contents of a model's Parameters.
 ///
-/// # Errors
-/// What is wrong with a model that leaves no size open. Where one is open, that shows only once a
-/// call has fixed it.
+/// # Errors All errors of a model without open sizes. In a model with open sizes, errors show only
+/// when a call fixes them.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
     let mut all: Vec<_> = model
         .parameters
@@ -74,8 +73,8 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
                     expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
                     continue;
                 }
-                // what has a size for each step stays open where that is not given: a call says how
-                // many there are
+                // a Parameter with a value for each step stays open unless a size is given: a call
+                // determines its number of steps
                 let given = options.bindings.shapes.iter().find(|(name, _)| parameter.names.contains(name));
                 let dims = expected.shape.iter_mut().flatten();
                 for (dim, size) in dims.zip(given.map_or(&[][..], |(_, sizes)| sizes)) {
@@ -89,8 +88,8 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     }
 }
 
-/// Gives the Parameters the sizes that one call has. The options in which `--shape` leaves no size
-/// open any more.
+/// Sets the Parameters' sizes to those of one call. Returns options without open sizes in
+/// `--shape`.
 pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usize>]) -> Options {
     let mut options = options.clone();
     for (name, sizes) in &mut options.bindings.shapes {
@@ -100,7 +99,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
             size.get_or_insert(known);
         }
     }
-    // a batch size that the files agree with has had its effect
+    // a batch size equal to the files' has taken effect already
     let open_batches =
         |value: ValueId| matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]));
     let of_inputs: Vec<bool> =
@@ -119,17 +118,16 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
     options
 }
 
-/// The files of the calls in order, each with one file a Parameter. `None`: no file is given for a
-/// state.
+/// The files of all calls in order, with one entry per Parameter. `None`: a state without a file.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Calls {
     pub(crate) files: Vec<Vec<Option<PathBuf>>>,
-    /// Whether one was found by the name of its field, not by its place.
+    /// True if a file was found by the name of its field instead of its index.
     pub(crate) by_field: bool,
 }
 
 impl Calls {
-    /// The files of a folder, or a single file with the only input that is no state.
+    /// The files of a folder, or a single file for the only input other than states.
     pub(crate) fn at(path: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         if !path.is_file() {
             return Self::find(path, parameters);
@@ -146,8 +144,7 @@ impl Calls {
         }
     }
 
-    /// Finds the files of a model with these Parameters in a folder. Other files there are not
-    /// looked at.
+    /// Finds the files of a model with these Parameters in a folder. Other files are ignored.
     pub(crate) fn find(folder: &Path, parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let unreadable = |error: &dyn Display| {
             problem(folder, format!("cannot be read: {error}"))
@@ -165,7 +162,7 @@ impl Calls {
                 let found = format!("is the same input of call {call} as {}", quoted(&other));
                 return Err(problem(&path, found).help("remove one of the two"));
             }
-            // Where both are there, the .npy says more.
+            // A .npy takes precedence over a .bin, because it has a shape.
             if *place == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
                 *place = path;
             }
@@ -195,7 +192,7 @@ impl Calls {
         Ok(Self { files: calls, by_field })
     }
 
-    /// One call, of files that are given by the names of the Parameters.
+    /// One call with the files given by the names of Parameters.
     pub(crate) fn given(given: &[(String, PathBuf)], parameters: &[Expected]) -> Result<Self, Diagnostic> {
         let names: Vec<_> = parameters.iter().map(|p| (&p.names[..], &p.field[..])).collect();
         let mut files = vec![None; parameters.len()];
@@ -219,7 +216,7 @@ impl Calls {
     }
 }
 
-/// Which inputs need files, in calls up to the last.
+/// A list of the inputs that need files, for calls 0 to `last`.
 fn needed(parameters: &[Expected], last: usize) -> String {
     let fields = |is_state: bool| -> Vec<String> {
         let those = parameters.iter().filter(|expected| expected.is_state == is_state);
@@ -235,8 +232,8 @@ fn needed(parameters: &[Expected], last: usize) -> String {
     format!("{calls} the input{} {}{kept}", plural(&inputs), listed(&inputs))
 }
 
-/// Which input or output is called `name`: by the model, by generated code (what it calls it comes
-/// second), or by its place, which comes after `fallback`.
+/// Index of the input or output named `name`: by its names in the model, by its name in generated
+/// code (second in each pair), or by `fallback` followed by its index.
 pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Result<usize, Diagnostic> {
     let what = if fallback == "in" { "input" } else { "output" };
     let list = || all.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", ");
@@ -244,7 +241,7 @@ pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Re
     let found: Vec<usize> = (0..all.len()).filter(|&i| all[i].0.iter().any(|n| n == name)).collect();
     match found[..] {
         [one] => Ok(one),
-        // generated code tells those apart that the model calls alike
+        // names in generated code are unique, names in the model may not be
         _ => (0..all.len())
             .find(|&i| all[i].1 == name)
             .or_else(|| (0..all.len()).find(|i| format!("{fallback}{i}") == name))
@@ -255,9 +252,9 @@ pub(crate) fn named(all: &[(&[String], &str)], name: &str, fallback: &str) -> Re
     }
 }
 
-/// The outputs that were recorded in a folder beside the inputs of these Parameters: the call, the
-/// place in `outputs`, what the model and what generated code call each output, and the file
-/// `r<k>_out<j>.npy` or `r<k>_NAME.npy`.
+/// Files of recorded outputs, `r<k>_out<j>.npy` or `r<k>_NAME.npy`, in a folder with inputs.
+/// `outputs`: names of each output in the model and in generated code. Each result is a call, an
+/// index in `outputs`, and a path.
 pub(crate) fn recorded_outputs(
     folder: &Path,
     parameters: &[Expected],
@@ -298,7 +295,7 @@ pub(crate) fn read_npy(path: &Path) -> Result<Tensor, Diagnostic> {
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
 
-/// Reads one input. Sizes that `expected` leaves open come from the file.
+/// Reads one input. The file determines sizes left open by `expected`.
 pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnostic> {
     let wrong = |what: String| problem(path, format!("{what} ({})", expected.label));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| problem(path, format!("cannot be read: {error}")))?;
@@ -328,8 +325,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
 
-/// Adds to the refusal of a file how to give its steps as calls, if the model computes one step a
-/// call.
+/// Adds to the error about a file the way to split its steps into calls, for a model of one step
+/// per call.
 fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], expected: &Expected) -> Diagnostic {
     let one: Option<Vec<usize>> =
         open.iter().map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None }).collect();
@@ -351,8 +348,8 @@ fn as_calls(refusal: Diagnostic, path: &Path, shape: &[usize], open: &[Dim], exp
     ])
 }
 
-/// The axis along which a tensor holds steps of a shape; `None` if it holds one step. `Err` if it
-/// does not hold such steps.
+/// The axis of steps in a tensor, for steps of shape `one`. `None` if the tensor is one step. `Err`
+/// if the tensor is not a series of such steps.
 pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usize>, ()> {
     if shape == one {
         return Ok(None);
@@ -364,7 +361,7 @@ pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usi
             _ => Err(()),
         };
     }
-    // axes of size 1 may be left out, but for that of the steps
+    // axes of size 1 may be omitted, except the axis of steps
     let squeezed = |shape: &[usize]| -> Vec<usize> { shape.iter().copied().filter(|&size| size != 1).collect() };
     if squeezed(shape) == squeezed(one) {
         return Ok(None);
@@ -376,7 +373,8 @@ pub(crate) fn axis_of_steps(shape: &[usize], one: &[usize]) -> Result<Option<usi
     (0..shape.len()).find(|&axis| shape[axis] != 1 && fits(axis)).map(Some).ok_or(())
 }
 
-/// The number of steps, each of shape `one`, in a tensor.
+/// The number of steps of shape `one` in a tensor. `None` if the tensor is not a series of such
+/// steps.
 pub(crate) fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
     axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
 }
@@ -415,7 +413,7 @@ pub(crate) fn steps_of_call(
 
 /// One step, of shape `one`, of the numbers of a tensor.
 pub(crate) fn one_step(numbers: &Numbers, shape: &[usize], one: &[usize], step: usize) -> Numbers {
-    // an input without a time axis is shared by all steps
+    // an input without an axis of steps is shared by all steps
     let step = if frames(shape, one) == Some(1) { 0 } else { step };
     let places = places(shape, one, step).expect("shapes were compared");
     match numbers {
@@ -424,7 +422,7 @@ pub(crate) fn one_step(numbers: &Numbers, shape: &[usize], one: &[usize], step: 
     }
 }
 
-/// The shape of raw elements: given, or with one size open that the number of bytes decides.
+/// The shape of raw elements. The number of bytes determines one open size.
 fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
     let needs_npy = "; give it with --shape, or write the input as .npy, which holds its shape";
     let Some(open) = &expected.shape else {
@@ -454,8 +452,8 @@ fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
     }
 }
 
-/// The shape that a `case.json` in the same folder gives a file, in `runs[..].inputs[..]`, if it is
-/// one that the model allows.
+/// The shape of a file according to a `case.json` in the same folder, in `runs[..].inputs[..]`.
+/// `None` unless the model allows the shape.
 fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec<usize>> {
     let case = bounded::read(&path.with_file_name("case.json"), &CASE_LIMIT).ok()?;
     let case: serde_json::Value = serde_json::from_slice(&case).ok()?;
@@ -494,15 +492,14 @@ fn print_shape(shape: &[Dim]) -> String {
     format!("[{}]", sizes.join(", "))
 }
 
-/// 2 and 1 of `r2_in1.npy`, and of `r2_h.npy` where generated code calls input 1 so, which is said
-/// then; none of any other name.
+/// Call, input, and true if the input was found by name: (2, 1, false) for `r2_in1.npy`, (2, 1,
+/// true) for `r2_h.npy` if input 1 is named h. `None` for other names.
 fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
     let (call, input) = call_and_name(path)?;
     match input.strip_prefix("in").and_then(number) {
         Some(input) => Some((call, input, false)),
-        // what the model alone calls so is called otherwise where the name is taken in generated
-        // code
+        // a name in generated code takes precedence over a name in the model
         None => {
             let by_field = parameters.iter().position(|expected| expected.field == input);
             let by_name = || parameters.iter().position(|expected| expected.names.iter().any(|name| name == input));
@@ -511,13 +508,13 @@ fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize,
     }
 }
 
-/// 2 and `NAME` of `r2_NAME.npy`.
+/// Call and name: 2 and `NAME` for `r2_NAME.npy`.
 fn call_and_name(path: &Path) -> Option<(usize, &str)> {
     let (call, name) = path.file_stem()?.to_str()?.strip_prefix('r')?.split_once('_')?;
     Some((number(call)?, name))
 }
 
-/// A number in its shortest spelling, as r0 and r00 would be one call.
+/// A number without leading zeros or signs, so that r0 and r00 are not the same call.
 fn number(text: &str) -> Option<usize> {
     text.parse().ok().filter(|n: &usize| n.to_string() == text)
 }

@@ -17,24 +17,24 @@ use super::console::{report, report_success};
 use super::progress::Progress;
 use super::streams::{cannot_write, write_device, write_stdout};
 
-/// The largest weights that are written to standard output, in bytes.
+/// Maximum size in bytes of weights in standard output.
 const LARGEST_INLINE: usize = 64 << 20;
 
-/// Where the output goes.
+/// The target of the output.
 #[derive(Debug, PartialEq)]
 pub(super) enum Destination {
     /// Standard output.
     Stdout,
-    /// Something that cannot be replaced by a file: a device, a pipe.
+    /// A device, a pipe or an open descriptor.
     Device(PathBuf),
     /// A source file; its header and its weights are written to the same folder.
     File(PathBuf),
 }
 
-/// Reads, compiles, writes.
+/// Reads a model, compiles it, and writes the output.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
-    // whoever gives another file than a model hears of that before anything else
-    // an output of another name is refused
+    // An unsupported model file is reported before any other error. An output of another extension
+    // is refused later.
     let is_right =
         |path: &&Path| *path == Path::new("-") || path.extension().is_some_and(|end| end == "rs" || end == "c");
     arguments.model.recognise_for(arguments.output.as_deref().filter(is_right))?;
@@ -85,10 +85,10 @@ fn destination(arguments: &CompileArguments) -> Result<Destination, Failure> {
 }
 
 impl Destination {
-    /// What a path that is given with an option stands for.
+    /// The target of a path given with an option.
     ///
-    /// # Errors
-    /// If it is a folder, or its folder does not exist; messages show a file with the extension.
+    /// # Errors If the path is a folder, or if its folder does not exist. Messages suggest a file
+    /// with the given extension.
     pub(super) fn of(path: &Path, option: &str, extension: &str) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
@@ -104,7 +104,7 @@ impl Destination {
         }
     }
 
-    /// Writes a text that stands alone there, unless the model was read from it.
+    /// Writes a single text, unless that would overwrite the model.
     pub(super) fn write(&self, text: Vec<u8>, model: &ModelArguments, option: &str) -> Result<(), Failure> {
         match self {
             Self::Stdout => write_stdout(&text)?,
@@ -188,7 +188,7 @@ fn write_source(
     progress: Progress,
 ) -> Result<(), Failure> {
     progress.stage("writing");
-    // the files hold the packed weights, and a third copy of large ones would need much memory
+    // the packed weights are in the files already; large constants would need too much memory
     compilation.model.constants = Vec::new();
     let path = match destination {
         Destination::File(path) => path,
@@ -217,7 +217,7 @@ fn write_source(
     };
     let mut emitted = compilation.emit(&stem(path));
     let source = emitted.pop().expect("there is always a source");
-    // with the folder as the user wrote it
+    // in the folder as written by the user
     let beside = |OutputFile { name, bytes }| NewFile { path: path.with_file_name(name), bytes };
     let mut new: Vec<_> = emitted.into_iter().map(beside).collect();
     if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
@@ -227,7 +227,7 @@ fn write_source(
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     if let Some(interface) = &arguments.interface {
         refuse_to_overwrite_inputs(&arguments.model, "--interface", [interface.as_path()])?;
-        // first, as the header includes it
+        // first, because the header includes it
         if let Some(interface) = files::common_interface(interface, &new)? {
             new.insert(0, interface);
         }
@@ -241,7 +241,7 @@ fn write_source(
     Ok(())
 }
 
-/// One text for both: the header in the place where the source includes it.
+/// Source and header in one text: the header replaces its own #include.
 fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
     let source = emitted.pop().expect("there is always a source").bytes;
     let Some(OutputFile { name, bytes: header }) = emitted.pop() else {
@@ -249,19 +249,19 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
     };
     let include = format!("#include \"{name}\"\n").into_bytes();
     let Some(at) = source.windows(include.len()).position(|w| w == include) else {
-        // a name that no #include can hold: the source brings its header along
+        // no #include for this name: the source contains the header already
         return source;
     };
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
 }
 
-/// Refuses to replace files that cellc did not write. What stands beside a source that cellc wrote
-/// was written with it.
+/// Refuses to overwrite files of other programs. The files next to a source of cellc are assumed to
+/// be of cellc, too.
 fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Failure> {
     if files::is_foreign(source) == Some(false) {
         return Ok(());
     }
-    // the file that is common to all models is checked where it is made
+    // `common_interface` checks its own file
     match new.iter().find(|file| *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)) {
         None => Ok(()),
         Some(file) => Err(Failure::Usage(format!(
@@ -271,7 +271,8 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     }
 }
 
-/// `cellc gru.xml -o gru.rs` may write gru.bin: not over the model's own.
+/// Refuses to overwrite input files: `cellc gru.xml -o gru.rs` may write gru.bin, the model's own
+/// file of weights.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
     model: &ModelArguments,
     option: &str,

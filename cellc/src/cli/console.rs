@@ -1,5 +1,5 @@
-//! What the command says on standard error: diagnostics in colour where the terminal has it, one
-//! line of success on a terminal, and errors alone with `--quiet`.
+//! Output of the command on standard error: coloured diagnostics, and a line of success on a
+//! terminal. With `--quiet`, errors only.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -12,13 +12,13 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::{ValidCell, counted};
 use crate::summary::escape;
 
-/// Cells that the line of success names; the rest is counted.
+/// Maximum number of cells in the line of success. Further cells are counted.
 const MOST_CELLS: usize = 3;
 
 /// True if only errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Prints errors alone from now on.
+/// Restricts output to errors from now on.
 pub(super) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -37,15 +37,16 @@ pub(super) fn report(diagnostics: &Diagnostics) {
     write(&coloured(&Diagnostics(errors.cloned().collect()).to_string()));
 }
 
-/// Prints what a compilation wrote, unless standard error is no terminal or only errors are wanted.
+/// Prints a line of success, if standard error is a terminal and output is not restricted to
+/// errors.
 pub(super) fn report_success(files: &[String], compilation: &Compilation) {
     if !is_quiet() && io::stderr().is_terminal() {
         write(&format!("{}\n", success(files, compilation)));
     }
 }
 
-/// Colours are taken out where standard error is no terminal, or `NO_COLOR` is set. A standard
-/// error that cannot be written is no failure.
+/// Writes to standard error, without colours unless it is a terminal. Respects `NO_COLOR`. Write
+/// errors are ignored.
 fn write(text: &str) {
     _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

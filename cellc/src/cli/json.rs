@@ -1,4 +1,4 @@
-//! Reports for tools.
+//! Reports as JSON.
 
 use serde::Serialize;
 
@@ -9,8 +9,8 @@ pub(super) fn text(report: &impl Serialize) -> String {
     text
 }
 
-/// JSON in which a terminal or a viewer finds no character with an effect of its own. Only strings
-/// hold these characters, so each becomes JSON's escape.
+/// Replaces characters with an effect on a terminal or a viewer by JSON's escapes. Only strings
+/// contain these characters.
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! The command line: arguments to library calls to files.
+//! The command line: parses arguments, calls the library and writes files.
 
 mod arguments;
 mod bench;
@@ -36,21 +36,21 @@ use arguments::{Command, CommandLine};
 use console::report;
 use streams::{cannot_write, write_stderr};
 
-/// Why a command did not do what was asked.
+/// The failure of a command.
 #[derive(Debug)]
 enum Failure {
-    /// The arguments contradict each other: exit status 2.
+    /// Contradictory arguments: exit status 2.
     Usage(String),
-    /// The input is refused, or something outside failed: exit status 1.
+    /// The input is refused, or an operation of the system failed: exit status 1.
     Refused(Diagnostics),
-    /// A compiler failed, and said something about it: exit status 1.
+    /// A compiler failed with a message: exit status 1.
     Toolchain {
-        /// What it wrote to its standard error.
+        /// The compiler's standard error.
         said: Vec<u8>,
-        /// What that means.
+        /// An explanation of the failure.
         why: Diagnostic,
     },
-    /// A check found what it looks for, and said so: exit status 1.
+    /// A check failed and printed its report: exit status 1.
     Broken,
 }
 
@@ -78,12 +78,12 @@ impl From<Failed> for Failure {
     }
 }
 
-/// Does what the process's arguments say.
+/// Runs the command given by the process's arguments.
 pub fn command() -> ExitCode {
     let mut command_line = match parsed(arguments()) {
         Ok(command_line) => command_line,
         Err(error) => {
-            // what the file is comes before what else is missing
+            // an unsupported model file is a more useful error than a missing argument
             if let Some(diagnostics) = foreign_model(&error) {
                 report(&diagnostics);
                 return ExitCode::FAILURE;
@@ -100,7 +100,7 @@ pub fn command() -> ExitCode {
         console::be_quiet();
     }
     let done = command_line.fetch().and_then(|()| execute(&command_line));
-    // before the process exits, as this removes the file of a model from a pipe
+    // process exit skips destructors: this one removes the copy of a model from a pipe
     drop(command_line);
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -118,7 +118,7 @@ pub fn command() -> ExitCode {
     }
 }
 
-/// The command line that the words make.
+/// Parses the words of a command line.
 fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     let command = CommandLine::command();
     // the few options of -h stand in one list
@@ -132,7 +132,7 @@ fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     CommandLine::from_arg_matches_mut(&mut matches)
 }
 
-/// Prints what clap says of the arguments: a help text, the version, or an error.
+/// Prints clap's answer to arguments: a help text, the version, or an error.
 fn refused_arguments(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         error.exit();
@@ -146,7 +146,7 @@ fn refused_arguments(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The arguments of the process, `--quiet` behind the command that it stands before.
+/// The arguments of the process, with a `--quiet` in front of a command moved behind it.
 fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let is_command =
@@ -160,7 +160,7 @@ fn arguments() -> Vec<OsString> {
     words
 }
 
-/// Does what the arguments say.
+/// Runs the given command.
 fn execute(command_line: &CommandLine) -> Result<(), Failure> {
     match &command_line.command {
         None => compile::compile(&command_line.compile),
@@ -173,7 +173,7 @@ fn execute(command_line: &CommandLine) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with the file that a command was given, where the command lacks something else.
+/// The error for an unsupported model file, in a command without another required argument.
 fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;

@@ -1,23 +1,23 @@
-//! Arrays as NumPy stores them: format versions 1 to 3, little-endian, C order.
+//! NumPy arrays: format versions 1 to 3, little-endian, C order.
 //!
-//! Written by the format's description (numpy.lib.format); the crates for it bring a whole Python
-//! parser.
+//! Written from the description of the format (numpy.lib.format). Crates for the format would add a
+//! parser of Python.
 
 use crate::kernel::Element;
 use crate::model::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What the header says of the array, and where its elements start.
+/// The header of an array, and the offset of its elements.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) shape: Vec<usize>,
     pub(crate) element: ElementType,
-    /// The elements' range of the file; it ends with the file.
+    /// Offset of the first element. The elements extend to the end of the file.
     pub(crate) start: usize,
 }
 
-/// Reads the header of a whole file. `Err` says what was found and what would be valid.
+/// Reads the header of a complete file. The error names the problem and the valid input.
 pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
     let rest = file.strip_prefix(MAGIC).ok_or("it is no .npy file: it does not start with \\x93NUMPY")?;
     let cut = || "its header is cut off".to_owned();
@@ -57,7 +57,7 @@ pub(crate) fn read_header(file: &[u8]) -> Result<Header, String> {
     Ok(Header { shape, element, start })
 }
 
-/// The file that holds these elements of generated code, in C order; integers are given as f32.
+/// A file with the given elements in C order. Integers are given as f32.
 pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8> {
     let descr = match element {
         Element::I32 => "<i4",
@@ -66,7 +66,7 @@ pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8
         _ => "<f4",
     };
     let sizes: String = shape.iter().map(|n| format!("{n}, ")).collect();
-    // As NumPy writes it: a comma ends only the shape of one size.
+    // NumPy writes a trailing comma only for a shape of one size.
     let sizes = if shape.len() == 1 { sizes.trim_end() } else { sizes.trim_end_matches(", ") };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let fixed = MAGIC.len() + 4;
@@ -87,7 +87,7 @@ pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8
     file
 }
 
-/// The rest of a Python literal: a dict of strings, booleans and tuples of whole numbers.
+/// The rest of a Python literal: a dict of strings, booleans and tuples of integers.
 struct Literal<'a>(&'a str);
 
 impl Literal<'_> {

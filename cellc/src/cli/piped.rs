@@ -1,5 +1,5 @@
-//! A model from standard input or from a pipe: it is copied to a file first, as its readers look at
-//! its start before they read it.
+//! A model from standard input or a pipe. It is copied to a file, because readers read the start of
+//! a file twice.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,13 +10,13 @@ use crate::diagnostic::{Diagnostic, Origin};
 use crate::front::bounded::Limit;
 use crate::temporary::folder::TemporaryFolder;
 
-/// Limit for a model from a pipe: that of an ONNX file.
+/// Limit for a model from a pipe, equal to the limit of an ONNX file.
 const PIPED: Limit = Limit { what: "a model from a pipe", bytes: 2 << 30 };
 
-/// A model that came through a pipe, in a file that goes away when this is dropped.
+/// A model from a pipe, in a file removed on drop.
 #[derive(Debug)]
 pub(super) struct Piped {
-    /// Removes the file with its drop.
+    /// Removes the file when dropped.
     _folder: TemporaryFolder,
     /// The file.
     pub(super) path: PathBuf,
@@ -24,8 +24,7 @@ pub(super) struct Piped {
     pub(super) name: PathBuf,
 }
 
-/// Copies what comes out of standard input, for `-`, or out of a pipe to a file. `None` for other
-/// paths.
+/// Copies standard input, for `-`, or a pipe to a file. `None` for other paths.
 pub(super) fn fetch(model: &Path) -> Result<Option<Piped>, Failure> {
     let (source, name): (Box<dyn Read>, String) = if model == Path::new("-") {
         (Box::new(io::stdin().lock()), "standard input".to_owned())

@@ -1,4 +1,4 @@
-//! What is being done, on a terminal only.
+//! Display of progress on a terminal.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::console;
 
-/// One line on standard error; nothing where that is no terminal. It goes away when dropped.
+/// A line on standard error, if it is a terminal. The line is removed on drop.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Starts with this stage.
+    /// Shows the first stage.
     pub(crate) fn start(stage: impl Into<Cow<'static, str>>) -> Self {
         if console::is_quiet() {
             return Self(ProgressBar::hidden());
@@ -21,12 +21,12 @@ impl Progress {
         Self(bar)
     }
 
-    /// The next stage has begun.
+    /// Shows the next stage.
     pub(crate) fn stage(&self, stage: impl Into<Cow<'static, str>>) {
         self.0.set_message(stage);
     }
 
-    /// The next stage has begun, and is counted.
+    /// Shows the next stage with a count of its steps.
     pub(crate) fn count(&self, stage: impl Into<Cow<'static, str>>, steps: usize) {
         let style = ProgressStyle::with_template("{spinner} {msg} {pos}/{len}").expect("a fixed template is right");
         self.0.set_style(style);
@@ -35,12 +35,12 @@ impl Progress {
         self.0.set_message(stage);
     }
 
-    /// One more is done of what is counted.
+    /// Advances the count by one.
     pub(crate) fn advance(&self) {
         self.0.inc(1);
     }
 
-    /// Runs `print`, which writes to the terminal, without the line in its way.
+    /// Runs `print` while the line is hidden.
     pub(crate) fn suspend(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }

@@ -1,4 +1,4 @@
-//! Standard output and standard error, and what cannot be replaced by a file.
+//! Standard output, standard error, and devices.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::files;
 
-/// Writes to standard output. A reader that has read enough (`| head`) is no failure.
+/// Writes to standard output. A closed pipe (`| head`) is no error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -17,8 +17,7 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Diagnostic> {
     }
 }
 
-/// Writes to standard error. Nothing can be done about one that cannot be written, and it is no
-/// reason to write no file.
+/// Writes to standard error. Errors are ignored: they are no reason to fail.
 pub(crate) fn write_stderr(bytes: &[u8]) {
     _ = io::stderr().lock().write_all(bytes);
 }
@@ -28,7 +27,7 @@ pub(crate) fn write_device(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> 
     files::write_through(path, bytes).map_err(|error| cannot_write(path, error))
 }
 
-/// That `path` cannot be written, and why.
+/// The error for a path that cannot be written.
 pub(crate) fn cannot_write(path: &Path, error: io::Error) -> Diagnostic {
     Diagnostic::error(Origin::Unknown, format!("{} cannot be written: {error}", path.display()))
 }

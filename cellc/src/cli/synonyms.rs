@@ -1,6 +1,6 @@
-//! Words by which other tools call what a command of cellc does, and words with typing errors.
+//! Synonyms of cellc's commands in other tools, and misspelt words.
 
-/// Commands of other tools, and what of cellc does the same.
+/// Commands of cellc, and other tools' commands with the same purpose.
 const COMMANDS: [(&str, &[&str]); 5] = [
     ("check", &["verify", "test", "validate", "compare", "accuracy"]),
     ("inspect", &["info", "show", "print", "summary", "view", "describe", "explain", "dump"]),
@@ -9,15 +9,15 @@ const COMMANDS: [(&str, &[&str]); 5] = [
     ("help", &["usage"]),
 ];
 
-/// Commands of other compilers that compile.
+/// Other compilers' commands for compiling.
 const COMPILES: [&str; 7] = ["compile", "build", "convert", "generate", "gen", "c", "rust"];
 
-/// True if other compilers call compiling so.
+/// True for another compiler's command for compiling.
 pub(super) fn compiles(word: &str) -> bool {
     COMPILES.contains(&word)
 }
 
-/// What to type instead of a word that is no file and no command.
+/// A suggestion for a word that is neither a file nor a command.
 pub(super) fn instead_of(word: &str) -> Option<String> {
     if compiles(word) {
         return Some("a model alone is compiled, cellc MODEL -o FILE.rs or -o FILE.c".to_owned());
@@ -30,7 +30,8 @@ pub(super) fn instead_of(word: &str) -> Option<String> {
     Some(format!("a similar command is cellc {meant}{model}"))
 }
 
-/// The command of cellc that a word stands for; `None` if it is one itself or stands for none.
+/// The command that a synonym or a misspelt word stands for. `None` for other words and for
+/// commands themselves.
 pub(super) fn meant(word: &str) -> Option<&'static str> {
     let same = COMMANDS.iter().find(|(_, others)| others.contains(&word)).map(|(name, _)| *name);
     let names = COMMANDS.iter().map(|(name, _)| *name).chain(["completions", "man"]);

@@ -10,8 +10,8 @@ use crate::front::keys::{Key, KeyValue, Keys, Takes};
 pub(super) const HEADING: &str =
     "Options for PyTorch's weights (.safetensors), also valid as keys of the file's metadata";
 
-/// The keys for files of weights, which models do not take: each with the placeholder of its value,
-/// and its help.
+/// The keys for files of weights: key, placeholder of the value, help. Models have none of these
+/// options.
 #[rustfmt::skip]
 const OPTIONS: [(Key, &str, &str); 13] = [
     (Key::Cell, "CELL", "The kind of cell: rnn, gru or lstm"),

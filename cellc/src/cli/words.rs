@@ -1,4 +1,4 @@
-//! Errors of the command line, in words that say what was meant.
+//! Errors of the command line with suggestions.
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -8,7 +8,7 @@ use crate::diagnostic::in_shell;
 use super::arguments::CommandLine;
 use super::synonyms::{compiles, meant};
 
-/// Options of other compilers, and what asks cellc for the same.
+/// Options of other compilers, and cellc's options with the same effect.
 const OTHERS: [(&str, &str); 7] = [
     ("language", "-o FILE.rs or -o FILE.c, or --emit rust or --emit c, choose the language"),
     ("optimize", "--accuracy and --precision make a step cheaper"),
@@ -19,7 +19,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
 ];
 
-/// Options of earlier versions, and the options that replace them.
+/// Options of earlier versions, and their replacements.
 const RENAMED: [(&str, &str); 5] = [
     ("weight-format", "precision"),
     ("arithmetic", "precision"),
@@ -28,8 +28,7 @@ const RENAMED: [(&str, &str); 5] = [
     ("flush-denormals", ""),
 ];
 
-/// The message for an option of an earlier version: the line that replaces it, with the value that
-/// was given.
+/// The message for an option of an earlier version, with the replacement and the given value.
 fn renamed(name: &str, words: &[String]) -> Option<String> {
     let (_, new) = RENAMED.iter().find(|(old, _)| *old == name)?;
     if new.is_empty() {
@@ -67,8 +66,8 @@ fn renamed(name: &str, words: &[String]) -> Option<String> {
     Some(format!("{option} is called --{new}: --{new} {value}"))
 }
 
-/// An error of clap, or a better one: clap takes a second word for a subcommand, knows an option of
-/// one command only there, and takes names for similar that begin with different letters.
+/// Improves an error of clap. clap takes a second word for a subcommand, suggests options only
+/// within a command, and takes names with different first letters for similar.
 pub(super) fn named(mut error: clap::Error) -> clap::Error {
     let mut command = CommandLine::command();
     let text = |error: &clap::Error, kind| match error.get(kind) {
@@ -102,8 +101,8 @@ pub(super) fn named(mut error: clap::Error) -> clap::Error {
     }
 }
 
-/// What to say of an option that a command does not have, where another command or another compiler
-/// has it.
+/// The message for an option of another command or another compiler. `None` for other unknown
+/// options.
 fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     let name = option.trim_start_matches('-').split('=').next().unwrap_or_default();
     let spelled = name.replace('_', "-");
@@ -132,8 +131,7 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
 }
 
-/// What to say of a second word where one model is expected: the command that the first word may
-/// stand for.
+/// The message for a second word after the model. The first word may stand for a command.
 fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     if [".c", ".rs"].iter().any(|extension| word.ends_with(extension)) && !names.contains(&first) {

@@ -1,54 +1,55 @@
-//! Where the boxes and the edges of a layered graph stand, top to bottom.
+//! Places the boxes and edges of a layered graph, from top to bottom.
 //!
-//! Ranks are longest paths; edges over several ranks get a point in each; the order within a rank
-//! is settled by barycentres, places by least squares of what neighbours want, boxes kept apart.
-//! Points of edges want it most: edges stay straight.
+//! A box's rank is its longest path. An edge across several ranks has a point in each of them.
+//! Barycentres determine the order within a rank; least squares of the places wanted by neighbours
+//! determine the coordinates, with gaps between boxes. Points have a higher weight than boxes, so
+//! that edges stay straight.
 
-/// Between ranks, in pixels.
+/// Gap between ranks in pixels.
 const RANK_GAP: f64 = 40.0;
 
-/// Between neighbours of a rank, in pixels.
+/// Gap between neighbours of a rank in pixels.
 const BOX_GAP: f64 = 28.0;
 
-/// The width that a point of an edge takes, in pixels.
+/// Width of an edge's point in pixels.
 const POINT: f64 = 10.0;
 
-/// How often orders and places are settled anew.
+/// Number of iterations for orders and places.
 const SWEEPS: usize = 12;
 
-/// What to lay out. Edges lead from earlier boxes to later ones.
+/// A graph to lay out. Edges lead from earlier boxes to later ones.
 pub(super) struct Graph {
     /// Width and height of each box.
     pub(super) sizes: Vec<(f64, f64)>,
-    /// From and to.
+    /// Pairs of boxes: from, to.
     pub(super) edges: Vec<(usize, usize)>,
 }
 
-/// How much more than a box the point of an edge wants its place.
+/// Weight of an edge's point relative to a box.
 const STRAIGHT: f64 = 8.0;
 
-/// Where everything stands.
+/// A finished layout, in pixels.
 pub(super) struct Layout {
-    /// By box: its left and upper edges.
+    /// By box: left edge and upper edge.
     pub(super) boxes: Vec<(f64, f64)>,
-    /// By edge: where it passes, from the middle of one box's lower edge to that of the other's
-    /// upper edge.
+    /// By edge: its points, from the middle of a lower edge to the middle of the next box's upper
+    /// edge.
     pub(super) paths: Vec<Vec<(f64, f64)>>,
-    /// Of everything.
+    /// Width of the whole.
     pub(super) width: f64,
-    /// Of everything.
+    /// Height of the whole.
     pub(super) height: f64,
 }
 
-/// A box, or the point of an edge in a rank that it passes.
+/// A box, or a point of an edge on a rank.
 struct Item {
     width: f64,
-    /// How much it wants its place.
+    /// Weight in the least squares.
     weight: f64,
     rank: usize,
     above: Vec<usize>,
     below: Vec<usize>,
-    /// Its middle.
+    /// Middle of the item.
     x: f64,
 }
 
@@ -112,7 +113,8 @@ impl Graph {
         Layout { boxes, paths, width, height }
     }
 
-    /// Longest paths from above; what has nothing above it stands right above what it leads to.
+    /// Ranks by longest paths from the top. A box without predecessors is moved down, directly
+    /// above its successors.
     fn ranks(&self) -> Vec<usize> {
         let mut ranks = vec![0; self.sizes.len()];
         let mut edges = self.edges.clone();
@@ -137,8 +139,8 @@ impl Item {
     }
 }
 
-/// Puts every rank into the order of its neighbours' places, and keeps the order with the fewest
-/// crossings.
+/// Sorts every rank by the positions of its neighbours, repeatedly, and keeps the order with the
+/// fewest crossings.
 fn order(rows: &mut Vec<Vec<usize>>, items: &[Item]) {
     let mut best = rows.clone();
     let mut fewest = crossings(&best, items);
@@ -191,7 +193,7 @@ fn crossings(rows: &[Vec<usize>], items: &[Item]) -> usize {
     count
 }
 
-/// Places for all, in the order of their ranks.
+/// Determines the coordinates of all items, without changing the order in a rank.
 fn place(rows: &[Vec<usize>], items: &mut [Item]) {
     for row in rows {
         let wanted = vec![0.0; row.len()];
@@ -203,13 +205,13 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
         for r in numbers {
             let middle = |i: usize| {
                 let item = &items[i];
-                // both ways at last, so that nothing is pulled to one side
+                // both directions in later sweeps, so that no side has a preference
                 let neighbours: Vec<usize> = match (down, sweep >= 2 * SWEEPS) {
                     (_, true) => item.above.iter().chain(&item.below).copied().collect(),
                     (true, _) => item.above.clone(),
                     (false, _) => item.below.clone(),
                 };
-                // a point follows the other points of its edge, a box all alike
+                // a point follows the points of its edge; a box follows all neighbours alike
                 let weight = |j: &usize| items[*j].weight.min(item.weight);
                 let weights: f64 = neighbours.iter().map(weight).sum();
                 match neighbours.len() {
@@ -223,9 +225,9 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
     }
 }
 
-/// The places of one rank that are nearest to the wanted ones, by least squares, with gaps between
-/// neighbours: once the widths are taken off, a sequence that only rises, found by pooling
-/// neighbours that are in the wrong order.
+/// Places the items of a rank nearest to their wanted places, by least squares with gaps between
+/// neighbours. Without the widths, the task is isotonic regression, solved by pooling adjacent
+/// violators.
 fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
     let mut offsets = Vec::new();
     let mut at = 0.0;

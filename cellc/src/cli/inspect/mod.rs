@@ -1,4 +1,4 @@
-//! `cellc inspect`: what a model consists of once compiled, and where its time is expected to go.
+//! `cellc inspect`: the layers and kernels of a compiled model, and the estimated time of each.
 
 mod layout;
 mod svg;
@@ -19,10 +19,10 @@ use super::progress::Progress;
 use super::streams::write_stdout;
 use super::{Failure, report};
 
-/// The longest name that the table shows in full, in characters.
+/// Maximum length in characters of a name in the table.
 const LONGEST: usize = 40;
 
-/// Reads, compiles, and says what came of it.
+/// Reads and compiles a model, and prints the report.
 pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     arguments.model.recognise()?;
     if let Some(path) = arguments.svg.as_deref() {
@@ -43,7 +43,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;
     let isas: Vec<_> = plan.isas.iter().map(|(isa, _)| isa.name).collect();
-    // of a target that is a machine, the body that is measured
+    // default: the body for the target's compiler, or the last body if the target has no compiler
     let own = if plan.arch.c_compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
@@ -73,7 +73,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a file whose name asks for a picture that is no SVG.
+/// Refuses a file with the extension of another picture format.
 fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
     const OTHERS: [&str; 12] = ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "eps", "ps", "html"];
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
@@ -85,7 +85,7 @@ fn refuse_other_pictures(path: &Path) -> Result<(), Failure> {
     Err(Failure::Usage(format!("--svg {file} asks for another format: cellc draws SVG: --svg {svg}")))
 }
 
-/// A clock that was given, and how many instructions begin in a cycle.
+/// The given clock frequency, and the number of instructions issued per cycle.
 fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
     let arch = compilation.options.machine.target;
     if arch.instructions_of(compilation.plan.isas[isa].0).is_some() {
@@ -116,7 +116,7 @@ fn shapes(all: &[Vec<usize>]) -> String {
     all.iter().map(|sizes| format!("{sizes:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What of the input is gone, each type with so many names.
+/// Parts of the input removed by compilation. `names`: maximum number of names for each type.
 fn folded(report: &Report, names: usize) -> String {
     let one = |folded: &Folded| {
         let mut shown: Vec<String> = folded.names.iter().take(names).map(|name| visible(name)).collect();
@@ -133,12 +133,13 @@ fn folded(report: &Report, names: usize) -> String {
     format!("{all}, of {layers} layer{} and {constants} constant{}", plural(layers), plural(constants))
 }
 
-/// A text of the model on one line: escaped, and cut in the middle, as the end of a name says most.
+/// A text of the model on one line: escaped, and shortened in the middle, because the end of a name
+/// is the most specific.
 fn visible(text: &str) -> String {
     cut(text, LONGEST)
 }
 
-/// As [`visible`], of at most so many characters.
+/// As [`visible`], with at most `longest` characters.
 fn cut(text: &str, longest: usize) -> String {
     let shown = |c: char| c.is_alphanumeric() || c == ' ' || c.is_ascii_graphic();
     let pieces: Vec<String> =
@@ -157,7 +158,7 @@ fn cut(text: &str, longest: usize) -> String {
     format!("{}…{}", pieces[..start].concat(), pieces[end..].concat())
 }
 
-/// What became of a layer, in words.
+/// The treatment of a layer by the compiler, in words.
 fn done(layer: &Layer, report: &Report) -> String {
     let kernel = layer.kernel.map_or("", |k| &report.kernels[k].name);
     match layer.done {

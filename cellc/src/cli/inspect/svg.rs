@@ -1,7 +1,7 @@
 //! The report as a picture: the graph as compiled.
 //!
-//! A box is a kernel with the layers that it does, a box with a broken edge a layer that costs
-//! nothing. Coordinates have one decimal; nothing depends on fonts but how well the text fits.
+//! A box is a kernel with its layers. A box with a dashed edge is a layer without cost. Coordinates
+//! have one decimal. Fonts influence only the fit of texts in their boxes.
 
 use std::fmt::Write;
 
@@ -12,20 +12,19 @@ use super::{cut, folded, grouped, shapes, visible};
 
 /// Height of a line of text.
 const LINE: f64 = 17.0;
-/// Width of a character of the largest text; it has one width, as far as the machine that shows the
-/// picture has such a font.
+/// Width of a character of the largest font, if the viewer's machine has a monospaced font.
 const CHARACTER: f64 = 7.3;
-/// Between the edge of a box and its text.
+/// Space between the edge of a box and its text.
 const PADDING: f64 = 10.0;
-/// Around the picture.
+/// Space around the picture.
 const MARGIN: f64 = 24.0;
-/// The narrowest picture: its own text must find its place.
+/// Minimum width of the picture, for the text outside of the graph.
 const NARROWEST: f64 = 720.0;
-/// Characters of a line of the text below the graph.
+/// Characters per line of the text below the graph.
 const FOOT: usize = 96;
-/// Characters of a layer's name.
+/// Maximum number of characters of a layer's name.
 const NAME: usize = 28;
-/// Characters of a line of a plan.
+/// Maximum number of characters in a line of a plan.
 const PLAN: usize = 52;
 
 const STYLE: &str = "\
@@ -49,16 +48,16 @@ text { fill: #e4e7eb } .small { fill: #a3adb8 } .page { fill: #1b1f24 } .box { f
 }
 ";
 
-/// How a box looks.
+/// The appearance of a box.
 #[derive(Clone, Copy, PartialEq)]
 enum Look {
     /// An input or an output.
     End,
-    /// A tensor that is kept between steps.
+    /// A tensor kept between steps.
     Kept,
     /// A kernel, with its share of the time.
     Kernel(f64),
-    /// What costs nothing.
+    /// A layer without cost.
     Free,
 }
 
@@ -66,7 +65,7 @@ enum Look {
 struct Text {
     class: &'static str,
     text: String,
-    /// How many loops it stands in.
+    /// Number of loops around the layer.
     depth: usize,
 }
 
@@ -84,7 +83,7 @@ struct Picture<'a> {
     /// The boxes of inputs, and of variables before the step.
     inputs: Vec<usize>,
     variables: Vec<usize>,
-    /// By layer: its box.
+    /// Box of each layer.
     layers: Vec<usize>,
 }
 
@@ -131,7 +130,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// A box for each kernel that does layers, and for each layer outside loops that costs nothing.
+    /// Adds a box for each kernel with layers, and for each layer without cost outside of loops.
     fn operations(&mut self) {
         let report = self.report;
         let top = |mut i: usize| {
@@ -140,7 +139,7 @@ impl<'a> Picture<'a> {
             }
             i
         };
-        // a kernel stands where the last of its layers does
+        // a kernel is placed at its last layer
         let mut at: Vec<(usize, Option<&'a Kernel>)> = Vec::new();
         for kernel in report.kernels.iter().filter(|kernel| !kernel.layers.is_empty()) {
             at.extend(kernel.layers.iter().map(|&i| top(i)).max().map(|last| (last, Some(kernel))));
@@ -170,7 +169,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// Outputs and variables after the step, and the kernels that only copy to them.
+    /// Adds boxes for outputs and for variables after the step, and for kernels that only copy.
     fn sinks(&mut self) {
         let report = self.report;
         let mut copies = vec![None; report.kernels.len()];
@@ -224,7 +223,7 @@ impl<'a> Picture<'a> {
             lines.push(text("small", kernel.note.clone()));
         }
         let depth = |i: usize| std::iter::successors(report.layers[i].within, |&i| report.layers[i].within).count();
-        // those of a body that cost nothing have no kernel, and stand in the loop's
+        // layers of a loop's body without cost have no kernel: they are listed in the loop's box
         let within =
             |i: usize| std::iter::successors(Some(i), |&i| report.layers[i].within).any(|i| kernel.layers.contains(&i));
         for (i, layer) in report.layers.iter().enumerate().filter(|(i, _)| within(*i)) {
@@ -394,7 +393,7 @@ fn lines(svg: &mut String, x: f64, y: f64, lines: &[Text]) {
     }
 }
 
-/// A line of text whose upper edge is at `y`.
+/// A line of text with its upper edge at `y`.
 fn write_line(svg: &mut String, x: f64, y: f64, line: &Text) {
     let class = if line.class.is_empty() { String::new() } else { format!(" class=\"{}\"", line.class) };
     _ = writeln!(svg, "<text{class} x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 12.5, escape(&line.text));
@@ -407,7 +406,7 @@ fn rect(svg: &mut String, class: &str, (x, y, width, height): (f64, f64, f64, f6
     );
 }
 
-/// A smooth line that leaves and arrives upright, and its tip.
+/// A smooth curve with vertical ends, and its arrowhead.
 fn edge(svg: &mut String, path: &[(f64, f64)]) {
     let Some(&(x, y)) = path.first() else { return };
     let mut d = format!("M{x:.1} {y:.1}");
@@ -421,7 +420,7 @@ fn edge(svg: &mut String, path: &[(f64, f64)]) {
     _ = writeln!(svg, "<path class=\"tip\" d=\"M{x:.1} {y:.1}l-4 -8h8z\"/>");
 }
 
-/// A text in pieces of at most so many characters, broken at spaces.
+/// Breaks a text at spaces into lines of at most `most` characters.
 fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
@@ -435,7 +434,7 @@ fn wrap(text: &str, most: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// As character data of XML; characters that it cannot hold have been made visible before.
+/// Escapes a text for XML. Characters that are invalid in XML were made visible before.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

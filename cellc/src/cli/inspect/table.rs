@@ -9,7 +9,7 @@ use crate::report::{
 
 use super::{done, folded, grouped, shapes, visible};
 
-/// The widest line of running text.
+/// Maximum length of a line of text in characters.
 const COLUMNS: usize = 110;
 
 /// Everything, for a terminal.
@@ -293,7 +293,7 @@ fn frequency(hertz: f64) -> String {
     }
 }
 
-/// How many loops a layer stands in.
+/// The number of loops around a layer.
 fn depth(layer: &Layer, report: &Report) -> usize {
     let around = |layer: &&Layer| layer.within.map(|i| &report.layers[i]);
     std::iter::successors(Some(layer), around).count() - 1
@@ -328,7 +328,7 @@ fn ranges(sorted: &[usize]) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Rows in columns, numbers to the right where said.
+/// Aligns cells in columns. `right`: true for columns aligned to the right.
 fn columns<const N: usize>(rows: &[[String; N]], right: [bool; N]) -> String {
     let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
@@ -347,7 +347,7 @@ fn columns<const N: usize>(rows: &[[String; N]], right: [bool; N]) -> String {
     text
 }
 
-/// A line in pieces that fit, the later ones under the text of the first.
+/// Breaks a line at [`COLUMNS`] characters. Continuation lines are indented.
 fn wrap(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split_inclusive(' ') {

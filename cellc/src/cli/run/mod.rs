@@ -1,4 +1,4 @@
-//! `cellc run`: the generated code on inputs from files.
+//! `cellc run`: runs generated code on inputs in files.
 
 mod streamed;
 
@@ -26,7 +26,7 @@ use super::streams::cannot_write;
 use super::{Failure, npy, report};
 use streamed::Streamed;
 
-/// Runs every call and writes the results once all are there.
+/// Runs every call, then writes all results.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
     let (mut model, warnings) = arguments.model.read()?;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (options, keeping) = (named(arguments.options()), named(arguments.keeping_states()));
 
     progress.stage("reading the inputs");
-    // a state is kept between calls as generated code keeps it, unless files give it
+    // generated code keeps a state between calls, unless files give the state
     let expected = calls::expected(&model, &keeping)?;
     let Calls { files: calls, by_field } = match &arguments.inputs {
         Some(path) => Calls::at(path, &expected)?,
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let given = arguments.output.iter().map(|(_, path)| path.as_path());
     refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
-    // Calls that leave nothing to the next may come in any order: then one program runs at a time.
+    // Calls without state between them are grouped by program, so that one program runs at a time.
     let has_variables = model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
     let keeps = has_variables || !kept.states.is_empty();
     let mut results = Results { arguments, by_field, wanted: Vec::new(), files: Vec::new() };
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         calls.run(&mut results, &progress)?;
         return results.write();
     }
-    // The calls of each distinct set of input shapes: one compilation serves them all.
+    // Calls with the same input shapes share one compilation.
     let mut shapes: Vec<Vec<Vec<usize>>> = Vec::new();
     let mut order = Vec::new();
     for (k, paths) in calls.iter().enumerate() {
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut programs: BTreeMap<usize, Running> = BTreeMap::new();
     let mut warned = false;
     let mut kept = kept;
-    // The program of the call before, and what it left.
+    // The previous call's program, and its variables after the call.
     let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
     for (shape, k) in order {
         if !keeps {
@@ -135,24 +135,24 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     results.write()
 }
 
-/// The results of all calls, which are written once all are there.
+/// The results of all calls, written after the last call.
 struct Results<'a> {
     arguments: &'a RunArguments,
     /// True if an input was found by the name of its field.
     by_field: bool,
-    /// Which outputs go to which files.
+    /// Indices of outputs, with their files.
     wanted: Vec<(usize, PathBuf)>,
     files: Vec<NewFile>,
 }
 
 impl Results<'_> {
-    /// Adds an output of call `k`, one of `outputs`.
+    /// Adds an output of call `k`. `outputs`: all outputs.
     fn add(&mut self, k: usize, field: &Field, shape: &[usize], values: &[f32], outputs: &[Field]) {
         let bytes = Arc::new(npy::write(field.element, shape, values));
         let mut write = |path| self.files.push(NewFile { path, bytes: Arc::clone(&bytes) });
         if let Some(folder) = &self.arguments.outputs {
             write(folder.join(format!("r{k}_out{}.npy", field.index)));
-            // an output may be called as the place of another is: the place counts
+            // an output may be named like another output's index: the index takes precedence
             let is_place = (0..outputs.len()).any(|j| field.name == format!("out{j}"));
             if self.by_field && !is_place {
                 write(folder.join(format!("r{k}_{}.npy", field.name)));
@@ -171,8 +171,8 @@ impl Results<'_> {
     }
 }
 
-/// The warnings of a compilation. If the number of steps is open, the files are the reason why a
-/// call of one step begins anew, not the model.
+/// The warnings of a compilation. With an open number of steps, the cause of single-step calls is
+/// in the files, not in the model, so a notice replaces the warning.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
     let is_open = model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
@@ -183,7 +183,7 @@ fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagn
     Diagnostics(others.chain([single_steps(calls)]).collect())
 }
 
-/// Which outputs go to which files.
+/// Indices of the outputs to write, with their files.
 fn wanted_outputs(compilation: &Compilation, given: &[(String, PathBuf)]) -> Result<Vec<(usize, PathBuf)>, Failure> {
     let outputs = compilation.model.results.iter().zip(&compilation.interface.outputs);
     let names: Vec<_> = outputs.map(|(result, field)| (&result.names[..], &field.name[..])).collect();
@@ -197,19 +197,18 @@ fn wanted_outputs(compilation: &Compilation, given: &[(String, PathBuf)]) -> Res
     Ok(wanted)
 }
 
-/// Generated code for inputs of certain shapes.
+/// Generated code for one set of input shapes, running.
 struct Running {
     harness: Harness,
     interface: Interface,
-    /// By output: which output says how many of its parts there are.
+    /// By output: index of the output with its number of valid parts.
     parts: Vec<Option<usize>>,
     limits: Vec<IntegerLimit>,
 }
 
-/// The numbers that generated code takes of an input of integers: those beyond count as the
-/// nearest.
+/// The range of an integer input in generated code. Numbers outside are clamped.
 struct IntegerLimit {
-    /// The place of the input.
+    /// Index of the input.
     parameter: usize,
     least: i64,
     most: i64,
@@ -219,7 +218,7 @@ fn limits(model: &ValidModel) -> Vec<IntegerLimit> {
     let of_node = |node: &&ValidNode| {
         let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { return None };
         let of = &model.parameters[parameter];
-        // a truth is any number but 0, and rows of a table are counted from the end, too
+        // booleans have no limits; indices into a table may count from its end
         let rows = of.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);
         let [least, most] = rows.unwrap_or([least.into(), most.into()]);
         (of.element != ElementType::Bool).then_some(IntegerLimit { parameter, least, most })
@@ -227,7 +226,7 @@ fn limits(model: &ValidModel) -> Vec<IntegerLimit> {
     model.all_nodes().iter().filter_map(of_node).collect()
 }
 
-/// Says how many numbers of a file are beyond the limits of an input.
+/// Warns about numbers of a file outside of an input's range.
 fn say_beyond(limit: &IntegerLimit, numbers: &Numbers, path: &Path) {
     let &IntegerLimit { least, most, .. } = limit;
     let Numbers::Integers(all) = numbers else { return };
@@ -240,23 +239,23 @@ fn say_beyond(limit: &IntegerLimit, numbers: &Numbers, path: &Path) {
     }
 }
 
-/// A state that no file gives, at least for one call.
+/// A state without a file in at least one call.
 struct KeptState {
-    /// Its places among the inputs and the outputs of the model.
+    /// The state's input and output.
     pair: StatePair,
     shape: Vec<usize>,
-    /// What the next call starts from.
+    /// Value at the start of the next call.
     value: Vec<f32>,
 }
 
-/// States that go on from call to call, from zero.
+/// States kept from call to call. They start at zero.
 #[derive(Default)]
 struct Kept {
     states: Vec<KeptState>,
 }
 
 impl Kept {
-    /// Finds the states that not every call has a file for, and says which ones they are.
+    /// Finds the states without a file in some call, and reports them in a notice.
     fn new(
         model: &Model,
         keeping: &Options,
@@ -305,7 +304,7 @@ impl Kept {
         Numbers::Floats(self.state(parameter).value.clone())
     }
 
-    /// Takes what a call gives of an output.
+    /// Updates the state that an output updates.
     fn take(&mut self, result: usize, values: &[f32]) {
         for state in self.states.iter_mut().filter(|state| state.pair.result == result) {
             state.value = values.to_vec();
@@ -313,7 +312,7 @@ impl Kept {
     }
 }
 
-/// The parts of an output, along its first axis, that there are.
+/// The valid parts of an output along its first axis. `parts`: their number; `None`: all.
 fn first_parts<'v>(shape: &[usize], values: &'v [f32], parts: Option<f32>) -> (Vec<usize>, &'v [f32]) {
     let (Some(parts), [most, rest @ ..]) = (parts, shape) else { return (shape.to_vec(), values) };
     let parts = (parts as usize).min(*most);
@@ -321,7 +320,7 @@ fn first_parts<'v>(shape: &[usize], values: &'v [f32], parts: Option<f32>) -> (V
     ([&[parts], rest].concat(), &values[..len])
 }
 
-/// The variables that another program left, if they are those of this one.
+/// The variables of the previous program, if their sizes match this program's.
 fn fitting<'a>(left: &'a [Vec<f32>], interface: &Interface, call: usize) -> Result<&'a [Vec<f32>], Diagnostic> {
     for (field, values) in interface.variables.iter().zip(left) {
         if values.len() != field.len() {

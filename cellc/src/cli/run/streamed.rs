@@ -1,5 +1,5 @@
-//! Calls of a model whose number of steps is open, of which each goes on where the call before
-//! ended: its steps are taken one by one, as generated code takes them.
+//! Runs calls of a model with an open number of steps and a state kept between calls. The steps run
+//! one by one, as in generated code.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ use crate::model::{Model, StatePair, Tensor, ValidModel};
 use crate::request::Options;
 use crate::validate::validate;
 
-/// Calls that go on from each other.
+/// Calls with a state kept between them.
 pub(super) struct Streamed<'a> {
     pub(super) model: &'a Model,
-    /// The options for code whose states are arguments, and for code that keeps them.
+    /// Options for code with states as arguments, and for code with states in a struct.
     pub(super) options: &'a Options,
     pub(super) keeping: &'a Options,
     pub(super) expected: &'a [Expected],
@@ -26,8 +26,8 @@ pub(super) struct Streamed<'a> {
     pub(super) kept: Kept,
 }
 
-/// Puts an output of one step into that of the call: to these places, or in place of the output of
-/// the step before.
+/// Stores an output of one step in the call's output: at the given places, or as its whole value,
+/// which the next step replaces.
 fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
     match places {
         Some(places) => places.iter().zip(values).for_each(|(&place, &value)| whole[place] = value),
@@ -73,7 +73,7 @@ impl Streamed<'_> {
             path.as_deref().map(|path| Ok(calls::read(path, expected)?)).transpose()
         };
         let given = files.iter().zip(self.expected).map(read).collect::<Result<Vec<_>, Failure>>()?;
-        // files for all states begin another sequence
+        // files for all states begin a new sequence
         let begins =
             k == 0 || model.states.iter().all(|pair| given[pair.parameter].is_some()) && !model.states.is_empty();
         let shapes = self.result_shapes(&given, model)?;
@@ -106,7 +106,7 @@ impl Streamed<'_> {
         Ok(())
     }
 
-    /// The shapes of the outputs of a call with these inputs.
+    /// The output shapes of a call with these inputs.
     fn result_shapes(&self, given: &[Option<Tensor>], one: &ValidModel) -> Result<Vec<Vec<usize>>, Failure> {
         let shape = |(i, tensor): (usize, &Option<Tensor>)| {
             tensor.as_ref().map_or_else(|| one.parameters[i].shape.clone(), |tensor| tensor.shape().to_vec())
