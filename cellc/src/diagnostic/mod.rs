@@ -46,12 +46,12 @@ pub enum Origin {
     Token(u32),
 }
 
-/// How bad it is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The input is compiled; a part of the input may have been meant otherwise.
     Notice,
-    /// The input is compiled, but something in it has no effect or may surprise.
+    /// The input is compiled. A part of the input has no effect, or an unexpected effect.
     Warning,
     /// The input is refused.
     Error,
@@ -72,17 +72,17 @@ impl Eq for Cause {}
 /// One problem of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// Where it was said.
+    /// The place of the problem in the input.
     pub origin: Origin,
     /// The layer (name, type and id) or key with the problem.
     pub layer: Option<String>,
-    /// What was found.
+    /// The problem, as one sentence without a full stop.
     pub found: String,
-    /// What would be valid.
+    /// The valid input in its place.
     pub valid: Option<String>,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
     /// Lines to copy into a shell, shown unchanged below the help.
     pub lines: Vec<String>,
@@ -91,7 +91,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A refusal: `found` says what was found, as one sentence without a full stop.
+    /// An error. `found`: the problem, as one sentence without a full stop.
     pub fn error(origin: Origin, found: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,

@@ -1,24 +1,23 @@
-//! Diagnostics as text for a human: what was found, the place in the file, what is valid, what to
-//! do.
+//! Diagnostics as text for people: problem, place in the file, valid input, remedy.
 //!
-//! Nothing of the input reaches the text unescaped, and nothing of it makes the text long.
+//! Texts of the input are always escaped, and their length is limited.
 
 use std::fmt::{self, Write};
 
 use super::{Diagnostic, Diagnostics, Origin, Severity, SourceText, push_visible};
 
-/// How many problems are printed.
+/// Maximum number of problems printed.
 const MOST_PRINTED: usize = 50;
-/// The longest message of a diagnostic, in characters.
+/// Maximum length of a message in characters.
 const LONGEST_MESSAGE: usize = 2000;
-/// How much of a line is shown, in characters before escaping.
+/// Maximum length of a source line in characters, before escaping.
 const LONGEST_LINE: usize = 120;
-/// How much of that stands before the place that is pointed at.
+/// Maximum number of characters in front of the marked place.
 const LONGEST_LEAD: usize = 60;
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // refusals first: warnings must not crowd them out
+        // errors first, so that warnings do not displace them
         let (errors, warnings): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
             self.0.iter().partition(|d| d.severity == Severity::Error);
         let printed = errors.iter().chain(&warnings).take(MOST_PRINTED);
@@ -36,7 +35,7 @@ impl fmt::Display for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 impl Diagnostic {
-    /// The diagnostic as lines of text, with the part of the file that it is about.
+    /// The diagnostic as lines of text, with the marked part of the file.
     pub fn render(&self) -> String {
         let severity = match self.severity {
             Severity::Error => "error",
@@ -65,8 +64,8 @@ impl Diagnostic {
         out
     }
 
-    /// Adds the lines to copy, apart from the rest; not indented, as what Python or a shell reads
-    /// must not be.
+    /// Adds the lines to copy after an empty line, without indentation, because Python depends on
+    /// it.
     pub(crate) fn push_lines(&self, out: &mut String) {
         if !self.lines.is_empty() {
             out.push('\n');
@@ -77,7 +76,7 @@ impl Diagnostic {
         }
     }
 
-    /// The file, line and column, each from 1, where they are known: what an editor jumps to.
+    /// File, line and column for an editor, both counted from 1. `None` if the place is unknown.
     pub fn place(&self) -> Option<(&str, usize, usize)> {
         let Origin::Text { source, start, .. } = &self.origin else { return None };
         let place = TextPosition::new(&source.text, *start);
@@ -85,15 +84,15 @@ impl Diagnostic {
     }
 }
 
-/// Where a byte of a text stands.
+/// The position of a byte in a text.
 struct TextPosition {
     /// The byte, moved back to the start of its character.
     at: usize,
-    /// The first byte of its line.
+    /// Offset of the first byte of the line.
     line_start: usize,
-    /// From 1.
+    /// Line, counted from 1.
     line: usize,
-    /// From 1, in characters.
+    /// Column in characters, counted from 1.
     column: usize,
 }
 
@@ -112,7 +111,7 @@ fn character_start(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
-/// Adds the place and the line of the file, and gives the width of its margin.
+/// Adds the place and the source line. Returns the width of the margin.
 fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize) -> usize {
     let text = &source.text[..];
     let place = TextPosition::new(text, start);
@@ -130,7 +129,7 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
         .rev()
         .nth(LONGEST_LEAD - 1)
         .map_or(place.line_start, |(offset, _)| place.line_start + offset);
-    // not to the end of the line, which may be the end of a file without line ends
+    // up to a limit, because a file may be a single line
     let mut shown_end = text.len();
     let mut cut = false;
     for (count, (offset, c)) in text[lead_start..].char_indices().enumerate() {
@@ -155,7 +154,7 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
     if cut {
         line.push('…');
     }
-    // what every shown line is indented by says nothing
+    // removes the common indentation
     let indent = line.chars().take_while(|&c| c == ' ').count().min(caret);
     let line = &line[indent..];
     let caret = caret - indent;
@@ -170,7 +169,7 @@ fn push_character(out: &mut String, c: char) {
     if c == '\t' { out.push(' ') } else { push_visible(out, c) }
 }
 
-/// Adds a text that may hold anything at all.
+/// Adds a text with arbitrary characters.
 fn push_message(out: &mut String, text: &str) {
     for (i, c) in text.chars().enumerate() {
         if i == LONGEST_MESSAGE {

@@ -1,73 +1,72 @@
-//! What advice tells users to set. Each way in names it as its users write it: an option, a method,
-//! a key.
+//! Settings named by advice. Each user interface has its own names: options, methods or keys.
 
-/// Something that a user sets.
+/// A setting of the user.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Setting<'a> {
     /// The file of a model's weights.
     Weights,
-    /// The batch size, and to which value.
+    /// The batch size, with a value to set if known.
     Batch(Option<usize>),
     /// The shapes of inputs.
     Shape,
-    /// The shapes of inputs, where one leaves a size open.
+    /// The shapes of inputs, to leave a size open.
     OpenShape,
-    /// The shape of an input; `None` is a size that is left open.
+    /// The shape of an input. A size of `None` stays open.
     ShapeOf(&'a str, &'a [Option<usize>]),
-    /// Sizes of dimensions that the file names.
+    /// Sizes of the file's named dimensions.
     Dim,
-    /// A named dimension that is left open.
+    /// A named dimension, to leave it open.
     OpenDim(&'a str),
-    /// Inputs that are constants.
+    /// Inputs fixed to constants.
     Constant,
-    /// An input, and the number that it is.
+    /// An input, and the number to fix it to.
     ConstantOf(&'a str, f64),
-    /// The most iterations of a loop.
+    /// The maximum number of iterations of a loop.
     MaxSteps,
-    /// Which inputs and outputs are states.
+    /// The pairs of inputs and outputs to be states.
     State,
-    /// These are: names of inputs and outputs.
+    /// The given pairs of inputs and outputs, as states.
     StateOf(&'a [(String, String)]),
-    /// Nothing is a state.
+    /// No states.
     NoState,
     /// The instruction sets.
     Isa,
     /// A key of a declaration.
     Key {
-        /// What macros and the Builder call it.
+        /// Name in macros and in the Builder.
         name: &'static str,
-        /// What the command line and the metadata of a file call it.
+        /// Name on the command line and in the metadata of a file.
         in_files: &'static str,
     },
 }
 
-/// How a way in names what its users set.
+/// The names of settings in a user interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Wording(pub fn(Setting<'_>) -> String);
 
 impl Wording {
-    /// The name of a setting, and its value if it has one.
+    /// The name of a setting, with its value if it has one.
     pub fn of(self, setting: Setting<'_>) -> String {
         (self.0)(setting)
     }
 }
 
-/// As the command line has it.
+/// The wording of the command line.
 impl Default for Wording {
     fn default() -> Self {
         Self(option)
     }
 }
 
-/// Two wordings of a diagnostic are equal: tests compare diagnostics by their content.
+/// Always equal: tests compare diagnostics by their content.
 impl PartialEq for Wording {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// The option of the command line.
+/// The option of the command line for a setting.
 fn option(setting: Setting<'_>) -> String {
     match setting {
         Setting::Weights => "--weights".to_owned(),
@@ -95,8 +94,7 @@ fn option(setting: Setting<'_>) -> String {
     }
 }
 
-/// A word for a shell, in quotes where one could take it for something else: zsh takes a question
-/// mark for a pattern.
+/// A word for a shell, quoted unless it is plain. zsh takes a question mark for a pattern.
 pub(crate) fn in_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -105,7 +103,7 @@ pub(crate) fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The call of the Builder's method that sets shapes or states.
+/// The call of the Builder's method for a setting. `None` for settings without a value to show.
 pub(crate) fn method(setting: Setting<'_>) -> Option<String> {
     Some(match setting {
         Setting::ShapeOf(input, sizes) => match sizes.iter().copied().collect::<Option<Vec<usize>>>() {

@@ -1,4 +1,4 @@
-//! Where an output path leads: a regular file, or a device, pipe or open descriptor.
+//! The target of an output path: a regular file, or a device, pipe or open descriptor.
 
 use std::fs;
 use std::io;
@@ -6,28 +6,27 @@ use std::path::{Path, PathBuf};
 
 use super::folder_of;
 
-/// Most symbolic links that are followed from one path.
+/// Maximum number of symbolic links followed from one path.
 const MOST_LINKS: usize = 40;
 
-/// What an output path leads to once its symbolic links are followed.
+/// The target of an output path after its symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A regular file, which may not exist yet: it is replaced as a whole.
+    /// A regular file, existing or not. It is replaced as a whole.
     Regular(PathBuf),
-    /// A device, a pipe, or a descriptor that is open already: it is written through.
+    /// A device, a pipe, or an open descriptor. It is written through.
     Through(PathBuf),
 }
 
 impl Place {
-    /// Follows `path`.
+    /// Follows the symbolic links of `path`.
     ///
-    /// # Errors
-    /// If `path` is a folder, its folder does not exist, or its links have no end.
+    /// # Errors If `path` is a folder, if its folder does not exist, or if its links form a cycle.
     pub fn of(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
-            // The descriptor of `-o /dev/stdout > gru.rs` is a regular file that the shell opened:
-            // a new file in its place would not reach the reader of the old one.
+            // The descriptor of `-o /dev/stdout > gru.rs` is a regular file opened by the shell: a
+            // new file in its place would not reach the old file's reader.
             if ["/proc", "/dev/fd"].iter().any(|folder| path.starts_with(folder)) {
                 return Ok(Self::Through(path));
             }
