@@ -1,5 +1,5 @@
-//! Weights in fewer bits: what each format makes of one row of a matrix, and what kernels read
-//! there.
+//! Weights in fewer bits: the packed row of a matrix in each format, and the values loaded from it
+//! by kernels.
 
 mod rows;
 
@@ -9,23 +9,22 @@ use crate::kernel::{Encoding, FLUSH_BELOW};
 use crate::request::{Arithmetic, WeightFormat};
 use rows::{Row, largest_of, own_scale_of, row_of_bytes, row_of_pairs, row_start, row_word, whole_of};
 
-/// The largest magnitude of a weight in eight bits; -128 is not used, so that both signs have the
-/// same range.
+/// Largest magnitude of an 8-bit weight. -128 is unused: both signs have an equal range.
 pub(crate) const INT8_MOST: f32 = 127.0;
 
-/// What the largest magnitude of a vector counts as at least, 2^-100: so its scale is a normal
+/// Lower limit of 2^-100 for the largest magnitude of a vector, so that its scale is a normal
 /// number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
-/// By how much whole numbers of 8 bits are more where they are multiplied without a sign.
+/// Added to signed 8-bit integers for instructions that multiply unsigned ones.
 pub const OFFSET: i32 = 128;
 
-/// The smallest magnitude, 2^-64, of the high one of a pair, in its upper 16 bits: with the bits of
-/// the other one below it, zero would be a denormal, on which processors are slow.
+/// Upper 16 bits of 2^-64, the smallest magnitude of the high value of a pair. The low value's bits
+/// follow: below a high value of zero they would form a denormal, which is slow on processors.
 const LEAST_HIGH: u32 = (127 - 64) << 7;
 
 impl WeightFormat {
-    /// How rows of matrices are packed, which are lines of so many elements.
+    /// The packing of matrix rows of `line` elements.
     pub fn encoding(self, line: usize) -> Encoding {
         match self {
             Self::F32 => Encoding::F32,
@@ -39,7 +38,7 @@ impl WeightFormat {
         }
     }
 
-    /// Whether a weight is one that the format can hold.
+    /// True if the format can represent the weight.
     pub fn holds(self, weight: f32) -> bool {
         match self {
             Self::F32 => true,
@@ -50,8 +49,8 @@ impl WeightFormat {
     }
 }
 
-/// What a kernel's loads give where a line was packed, perhaps in a given number of words: f32,
-/// whatever is stored.
+/// The values loaded by a kernel from a packed line, as f32. `given`: number of f32 words for
+/// packed integers; `None`: as many as the line needs.
 pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32> {
     match encoding {
         Encoding::F32 => line.to_vec(),
@@ -73,8 +72,8 @@ fn largest(line: &[f32]) -> f32 {
     largest_of(line.len(), &|k| line[k])
 }
 
-/// The scale of a row of integers of 8 bits times a scale; outside [`SCALES`](crate::model::SCALES)
-/// if the row is no such row.
+/// The scale of a row of 8-bit integers times a scale. Outside of [`SCALES`](crate::model::SCALES)
+/// for other rows.
 pub(crate) fn scale_of_whole_numbers(row: &[f32]) -> f32 {
     own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16)
 }
@@ -84,8 +83,8 @@ fn in_bytes(line: &[f32]) -> Row {
     row_of_bytes(line.len(), &|k| line[k])
 }
 
-/// A line in 16 bits. The largest magnitude is the largest for which no sum with a vector leaves 32
-/// bits.
+/// A line in up to 16 bits. The largest integer is limited: dot products with a vector must fit
+/// into 32 bits.
 fn in_pairs(line: &[f32]) -> Row {
     row_of_pairs(line.len(), &|k| line[k], Arithmetic::most_in_pairs(line.len()))
 }
@@ -94,14 +93,14 @@ fn whole_numbers(row: Row, line: &[f32]) -> Vec<f32> {
     line.iter().map(|w| whole_of(row, *w) as f32).collect()
 }
 
-/// Whole numbers, several in the bits of each f32.
+/// Packs `parts` integers into the bits of each f32.
 fn words(row: Row, parts: usize, line: &[f32], given: Option<usize>) -> Vec<f32> {
     let words = given.unwrap_or(line.len().div_ceil(parts));
     let weight = |k: usize| line.get(k).copied().unwrap_or(0.0);
     (0..words).map(|k| f32::from_bits(row_word(row, parts, words * parts, &weight, k))).collect()
 }
 
-/// The f32 nearest to `high` of those whose low 16 bits are those of `low` as bfloat16, but for
+/// The f32 nearest to `high` with the bits of `low` as bfloat16 in its lower 16 bits, except for
 /// [`LEAST_HIGH`].
 fn bf16_pair(high: f32, low: f32) -> f32 {
     let low = u32::from(Bf16::from_f32(low).to_bits());
@@ -113,8 +112,8 @@ fn bf16_pair(high: f32, low: f32) -> f32 {
     finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).expect("encoding: a weight that the format holds")
 }
 
-/// What kernels make of a vector of x or h: whole numbers of that range, and their scale. If one is
-/// not finite, the scale is NaN.
+/// Quantises a vector x or h like kernels: integers up to `range` in magnitude, and their scale.
+/// The scale is NaN if an element is not finite.
 pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     let range = f32::from(range);
     let largest = values.iter().fold(LEAST_LARGEST, |most, v| if most > v.abs() { most } else { v.abs() });
@@ -124,18 +123,17 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     (values.iter().map(whole).collect(), largest / range + poison)
 }
 
-/// What kernels compute with in the place of one row of a matrix: these values, and their sum times
-/// the scale.
+/// A row of a matrix as computed by kernels: the stored values, and the scale of their dot product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// One for each weight.
+    /// A stored value for each weight.
     pub values: Vec<f32>,
-    /// By what their sum of products is multiplied, if it is.
+    /// Factor of the dot product. `None`: no scaling.
     pub scale: Option<f32>,
 }
 
 impl Stored {
-    /// A row in that format.
+    /// A row in the given format.
     pub fn new(format: WeightFormat, row: &[f32]) -> Self {
         let packed = encode(format.encoding(row.len()), row, None);
         let values = match format {
@@ -155,13 +153,13 @@ impl Stored {
         Self { values, scale }
     }
 
-    /// How many are the weight that they stand for, rounded to f32 as that is.
+    /// The number of weights stored exactly, after scaling in f32.
     pub(crate) fn exact(&self, row: &[f32]) -> usize {
         let is_exact = |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
         row.iter().zip(&self.values).map(is_exact).filter(|is_exact| *is_exact).count()
     }
 
-    /// How far each is from the weight that it stands for.
+    /// The absolute error of each stored weight.
     pub fn errors<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
         let scale = f64::from(self.scale.unwrap_or(1.0));
         row.iter().zip(&self.values).map(move |(w, stored)| (f64::from(*w) - scale * f64::from(*stored)).abs())
@@ -172,7 +170,7 @@ impl Stored {
 mod tests {
     use super::*;
 
-    /// Some of every size and sign, zeros and neighbours of what formats hold.
+    /// Numbers of all sizes and signs, zeros, and numbers close to the limits of formats.
     fn line() -> Vec<f32> {
         let mut state = 1u32;
         let next = || {
@@ -216,7 +214,7 @@ mod tests {
                 assert!(found <= 2f64.powi(-62), "{k}: {pair:?} as {word:e}");
             }
         }
-        // one alone stays as it is
+        // the last weight of an odd number is unchanged
         assert_eq!(encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3], None)[1].to_bits(), 0.3f32.to_bits());
     }
 
@@ -238,7 +236,7 @@ mod tests {
         assert_eq!(quantise(&[127.0, -63.5, 62.5, 0.4, -0.0], 127), (vec![127.0, -64.0, 62.0, 0.0, 0.0], 1.0));
         let (whole, scale) = quantise(&[f32::MAX, -f32::MAX, 1.0], 127);
         assert_eq!((whole, scale.is_finite()), (vec![127.0, -127.0, 0.0], true));
-        // what is smaller than all that is kept is nothing, beside an exact zero
+        // numbers below half a step become zero
         assert_eq!(quantise(&[0.0, 1e-45, -1e-40], 127).0, [0.0; 3]);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert!(quantise(&[1.0, bad, 2.0], 127).1.is_nan() && quantise(&[bad, 1.0, 2.0], 127).1.is_nan());
@@ -291,7 +289,7 @@ mod tests {
                 assert_eq!((stored.scale, stored.exact(&row)), (Some(scale), 6), "{format:?}");
             }
         }
-        // beyond 127 only 16 bits do; what FakeQuantize computes is off by its own rounding
+        // integers beyond 127 need 16 bits; FakeQuantize has a rounding error of its own
         let wide = line(&[-128, 3, 77, 9], 1.0 / 256.0);
         assert!(Stored::new(WeightFormat::Int8Pair, &wide).exact(&wide) < 4);
         assert_eq!(Stored::new(WeightFormat::Int16, &wide).exact(&wide), 4);

@@ -1,4 +1,4 @@
-//! The lines of a header about the worst-case error of one step.
+//! The header's lines about the worst-case error of one step.
 
 use super::rounded_up;
 use crate::bound::{self, Claim, Profile, Seen, Useless};
@@ -8,36 +8,37 @@ use crate::numerics::Precisions;
 use crate::plan::Plan;
 use crate::request::Numerics;
 
-/// The products of a step above which its bound is not worked out: some seconds.
+/// Maximum number of products of a step for which the bound is computed. Computing it takes some
+/// seconds.
 const MOST_WORK: usize = 1 << 30;
 
-/// The worst-case error of one step, for each arithmetic profile that a file holds.
+/// The worst-case error of one step, for each arithmetic profile in a file.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
-    /// For which inputs it holds.
+    /// The range of inputs and states, in words. Empty if weights are given at run time.
     range: String,
     profiles: Vec<OfProfile>,
 }
 
 #[derive(Clone, Debug)]
 struct OfProfile {
-    /// The profile, and the instruction sets that have it.
+    /// Name of the profile: fused or unfused multiply-add.
     name: &'static str,
     claims: Claims,
 }
 
 #[derive(Clone, Debug)]
 enum Claims {
-    /// The model is too large.
+    /// The model has too many products.
     NotComputed,
-    /// The error depends on weights that are given at run time.
+    /// The error depends on run-time weights.
     AtRunTime,
-    /// By result.
+    /// A bound for each result.
     Results(Vec<Claim>),
 }
 
 impl Bounds {
-    /// Of a model with this plan.
+    /// Bounds for a model and its plan.
     pub(crate) fn new(
         model: &ValidModel,
         (plan, products): (&Plan, &Precisions),
@@ -65,7 +66,8 @@ impl Bounds {
         Self { range, profiles: fuses.into_iter().map(of_profile).collect() }
     }
 
-    /// The lines, with what was seen of each result where steps were run.
+    /// The lines of the header. `seen`: measured errors and values of each result, if steps were
+    /// run.
     pub(crate) fn lines(&self, interface: &Interface, seen: Option<&[Seen]>) -> Vec<String> {
         let mut lines = vec![format!("Largest possible error of one step{}:", self.range)];
         let of_all = self.profiles.len() == 1;
@@ -73,7 +75,7 @@ impl Bounds {
             let of = if of_all { String::new() } else { format!(" ({name})") };
             match claims {
                 Claims::NotComputed => lines.push(format!("  not computed for a model of this size{of}")),
-                // said once for all profiles
+                // one line for all profiles
                 Claims::AtRunTime if lines.len() > 1 => {}
                 Claims::AtRunTime => {
                     lines.push("  depends on weights that are given at run time: cellc check shows it".to_owned());
@@ -93,7 +95,8 @@ fn useless(claim: &Claim, seen: Option<&Seen>) -> Option<Useless> {
     Useless::of(claim.error, [claim.low, claim.high], seen)
 }
 
-/// The bound of a result, or why none is stated, and the measured error beside that.
+/// The line for a result: its bound, or else the reason why there is no useful bound and the
+/// measured error.
 fn stated(name: &str, claim: &Claim, seen: Option<&Seen>) -> String {
     match useless(claim, seen) {
         None => format!("{name}: {}", rounded_up(claim.error)),

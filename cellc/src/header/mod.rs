@@ -1,5 +1,4 @@
-//! The comment at the top of a generated file: what it was made from, what it computes, how
-//! exactly.
+//! The comment at the top of a generated file: sources, equations, options and accuracy.
 
 mod bounds;
 
@@ -19,11 +18,11 @@ use crate::request::{Accuracy, Arithmetic, Language, Numerics, Options, WeightFo
 use crate::summary::{denormals, escape, title};
 pub use bounds::Bounds;
 
-/// Length of the longest line.
+/// Maximum length of a line in characters.
 const COLUMNS: usize = 110;
 
-/// What inputs that are no numbers do, in models with operations that choose one of two numbers, and
-/// in others.
+/// The effect of NaN and infinities in inputs: for models with operations that choose one of two
+/// numbers, and for other models.
 const NOT_FINITE: [&str; 2] = [
     "A NaN in an input stays a NaN in everything that is computed from it, also through clip, relu, max and min, \
      and in the states until they are reset. Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
@@ -31,7 +30,7 @@ const NOT_FINITE: [&str; 2] = [
      Infinities follow IEEE 754: inf - inf and 0 * inf are NaN.",
 ];
 
-/// What holds of inputs that are no numbers.
+/// The sentence of [`NOT_FINITE`] for a model.
 fn not_finite(model: &ValidModel) -> String {
     let chooses = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -43,14 +42,14 @@ fn not_finite(model: &ValidModel) -> String {
     NOT_FINITE[usize::from(!has)].to_owned()
 }
 
-/// What [`NOT_FINITE`] does not hold for: operations that choose elements by their order.
+/// An exception to [`NOT_FINITE`]: operations that choose elements by their order.
 const UNORDERED: &str = "Exception: TopK, ArgMax and ArgMin put a NaN behind all numbers, and its place is 0.";
 
-/// What [`NOT_FINITE`] does not hold for: powers.
+/// An exception to [`NOT_FINITE`]: powers.
 const POWERS: &str = "Exception: a power of an infinity, of a zero of either sign or of -1, where the exponent is negative, \
                       infinite or not a whole number, may be NaN or have the other sign.";
 
-/// The exceptions to [`NOT_FINITE`] that a model has.
+/// The exceptions to [`NOT_FINITE`] for a model.
 pub(crate) fn not_finite_exceptions(model: &ValidModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
     let has = |is: fn(&ValidNode) -> bool| nodes.iter().any(|node| is(node));
@@ -68,8 +67,8 @@ fn ledger_line(entry: &LedgerEntry) -> String {
     format!("  {} {given}: {}", escape(&entry.attribute), escape(&entry.taken))
 }
 
-/// The lines of the header before the bounds, without comment signs. No line can end a comment of
-/// either language.
+/// The lines of the header before the bounds, without comment signs. No line contains the end of a
+/// comment of either language.
 pub(crate) fn lines(
     model: &ValidModel,
     (plan, products): (&Plan, &Precisions),
@@ -92,14 +91,14 @@ pub(crate) fn lines(
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
         let order = gate_order(cell, interface);
-        // readers write zeros for a B that is left out
+        // readers write zeros for an omitted B
         lines.push(match adds_biases(model, cell) {
             true => format!("  gate order of W, R, B: {order}"),
             false => format!("  gate order of W, R: {}", order.split(';').next().unwrap_or_default()),
         });
         lines.extend(cell.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
-    // operations around a cell repeat what is said of the cell
+    // operations around a cell repeat the cell's attributes
     let has_cells = !model.cells().is_empty();
     for node in model.nodes.iter().filter(|node| !has_cells && !node.ledger.is_empty()) {
         lines.push(String::new());
@@ -332,23 +331,23 @@ fn given(options: &Options) -> String {
 }
 
 fn escape_all(words: &[String]) -> String {
-    // a number of steps that is open: one question mark alone makes no trigraph
+    // an open number of steps: a single question mark is no trigraph
     let words: Vec<String> =
         words.iter().map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?")).collect();
     words.join(" ")
 }
 
-/// Three digits, rounded up.
+/// The bound in three digits, rounded up.
 fn rounded_up(bound: f64) -> String {
     let near = format!("{bound:.2e}");
-    // three digits are off by half a percent at most
+    // rounding to three digits changes a number by half a percent at most
     if near.parse().is_ok_and(|near: f64| near >= bound) { near } else { format!("{:.2e}", bound * 1.0051) }
 }
 
 /// The number of operations of each kind, without recurrent layers.
 fn operations(model: &ValidModel) -> Vec<String> {
     let nodes = model.operations();
-    // a recurrent layer joins its directions and cuts up its lengths by operations of its own
+    // a recurrent layer adds operations to join directions and to cut sequences
     let recurrent: BTreeSet<&str> =
         nodes.iter().filter(|node| matches!(node.op, ValidOp::Cell(_))).map(|node| &node.kind[..]).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -394,7 +393,7 @@ fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
         let given = interface.weights.iter().find(|field| cell.b[tensor] == WeightSource::Parameter(field.index));
         given.map_or("B", |field| &field.name)
     };
-    // a tensor of more parts than gates, or of two in one sum: its rows say which part
+    // rows are shown if a tensor has more parts than gates, or if one sum has two of its parts
     let biases = &cell.layout.biases;
     let in_parts = |tensor: usize| {
         let parts = biases.iter().flatten().filter(|term| term.tensor == tensor).map(|term| term.part);
