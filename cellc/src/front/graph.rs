@@ -3,7 +3,7 @@
 use crate::diagnostic::Origin;
 use crate::model::{Dim, ElementType, Elementwise, LedgerEntry, Model, Node, Op, Spelling, Tensor, Value, ValueId};
 
-/// A model under construction; values and nodes in the order in which they are added.
+/// A model under construction. Values and nodes are in the order of their addition.
 pub(super) struct Graph {
     /// The kind of the next nodes in messages: `gru_cell!`, `GRUCell, id 8`.
     pub(super) kind: String,
@@ -138,7 +138,7 @@ mod tests {
 
     const HIDDEN: usize = 3;
 
-    /// The part of the weights that belongs to some of the directions; they differ.
+    /// Weights of the given directions. Every direction has other weights.
     fn weights(directions: std::ops::Range<usize>, sizes: &[usize]) -> Tensor {
         let len: usize = sizes.iter().product();
         let values: Vec<f32> = (len * directions.start..len * directions.end)
@@ -147,7 +147,7 @@ mod tests {
         Tensor::from_f32([&[directions.len()], sizes].concat(), &values).expect("as many values")
     }
 
-    /// A GRU of one row and 4 steps, with the weights of the directions that it has.
+    /// A GRU of one row and 4 steps, with the weights of its directions.
     fn gru(direction: Direction, activations: &[Activation]) -> Model {
         let at = &Origin::Unknown;
         let mut graph = Graph::new("GRU", &Spelling::OWN);
@@ -200,7 +200,7 @@ mod tests {
                 measure(&compilation.model, body, &compilation.precisions, Default::default()).expect("it is small");
             assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
-        // of one direction they belong to nothing
+        // with one direction, the second half of the activations has no cell
         assert!(compile(&gru(Direction::Forward, &both), &Options::default()).is_err());
     }
 }

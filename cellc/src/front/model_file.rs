@@ -20,8 +20,8 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for ModelFile<'a> {
 }
 
 impl ModelFile<'_> {
-    /// True if the model came through a pipe: there are no files next to it, and it cannot be read
-    /// again.
+    /// True if the model came through a pipe: no other files belong to the model, and a second read
+    /// is impossible.
     pub fn is_piped(&self) -> bool {
         self.path != self.name
     }

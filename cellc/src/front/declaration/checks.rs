@@ -1,4 +1,4 @@
-//! Checks that keys agree with each other and with the file they name.
+//! Consistency of keys among each other and with the file.
 
 use super::Declaration;
 use super::form::NAME;

@@ -84,7 +84,7 @@ const fn json(key: &'static str, name: &'static str, is: &'static str, says: Say
     Refused { name, endings: &[], recognised_by: "JSON key", way, holds: Holds::Key(key), is, says }
 }
 
-/// A row for files that are no models.
+/// A row for files other than models.
 const fn no_model(holds: Holds, is: &'static str, says: Says) -> Refused {
     Refused { name: "", endings: &[], recognised_by: "", way: "", holds, is, says }
 }

@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(recurrent(&found(&[("weight_hh_l0", &[10, 5])])), None);
     }
 
-    /// The lines for layers that run both ways declare them so; a normalization has no such lines.
+    /// Bidirectional layers are declared as such. The advice for normalizations is an export.
     #[test]
     fn layers_of_both_directions_and_normalizations_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);

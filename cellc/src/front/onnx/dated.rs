@@ -20,7 +20,7 @@ pub enum Part {
 pub struct Dated {
     /// The attribute, inputs or outputs.
     pub part: Part,
-    /// The first operator set with the part. 1: every definition of the operator has the part.
+    /// The first operator set with the part. 1: the operator's first definition has the part.
     pub since: i64,
     /// The first operator set without the part. `None` if the newest still has the part.
     pub until: Option<i64>,

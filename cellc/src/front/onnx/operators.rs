@@ -539,7 +539,7 @@ pub(super) fn reciprocal(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> V
     Some(vec![reader.op(Op::Elementwise(Elementwise::Divide), vec![one, x])])
 }
 
-/// A normalization whose only output is the normalized input.
+/// A normalization with the normalized input as its only output.
 fn normalized(reader: &mut GraphReader<'_>, call: &mut Call<'_>, normalization: Normalization) -> Values {
     let inputs = call.inputs.iter().copied().flatten().collect();
     if call.outputs() > 1 {

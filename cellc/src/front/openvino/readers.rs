@@ -115,7 +115,7 @@ pub(super) fn normalize_l2(reader: &mut GraphReader<'_, '_>, data: &mut Data) ->
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? })))
 }
 
-/// The bias that is added to the squares.
+/// The bias added to the squares.
 pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "bias")?;
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true })).then(Then::OfChannels))

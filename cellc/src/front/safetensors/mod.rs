@@ -271,7 +271,7 @@ impl TensorFile {
 /// PyTorch's cells: name, number of gates, and the option's word.
 const CELLS: [(&str, usize, &str); 3] = [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
-/// A reader of tensors that records the names of the tensors it took.
+/// A reader of tensors. It records the names of the tensors taken.
 struct Reading<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
@@ -322,7 +322,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Help that names other modules with a tensor of this name. `None` without such modules.
+    /// Help with the names of other modules that contain such a tensor. `None` if no module does.
     fn elsewhere(&self, name: &str, key: Key) -> Option<String> {
         let own = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
