@@ -731,7 +731,7 @@ impl CommandLine {
     /// Copies a model that comes from standard input or from a pipe to a file.
     pub(super) fn fetch(&mut self) -> Result<(), Failure> {
         let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else { return Ok(()) };
-        // The command would wait for itself.
+        // an output to the input's own pipe would wait for itself
         let place = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
         let is_same = |output: &Path| place.is_some() && fs::canonicalize(output).ok() == place;
         if let Some((option, output)) = self.outputs().into_iter().find(|(_, output)| is_same(output)) {
@@ -1160,7 +1160,7 @@ mod tests {
                 .with_precision_of(vec![("a=b".into(), Precision::Int16)])
                 .with_threads(Threads::Two)
         );
-        // the header says them so that they can be given again
+        // the header lists options in a form that cellc reads again
         let all = compile(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
         let given = all.given();
         assert_eq!(
@@ -1228,7 +1228,7 @@ mod tests {
         let Ok(CommandLine { command: Some(Command::Run(run)), .. }) = line else { panic!("{line:?}") };
         assert_eq!(run.model.path(), Path::new("m.xml"));
         assert_eq!(run.options().machine.isas, Some(vec![&arch::AVX2]));
-        // A file of that name is still within reach.
+        // a file named like a command is still a valid model
         let line = CommandLine::try_parse_from(["cellc", "--", "run"]).unwrap();
         assert_eq!(line.compile.model.path(), Path::new("run"));
     }

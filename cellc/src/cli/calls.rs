@@ -594,7 +594,7 @@ mod tests {
         let files = |calls: Calls| -> Vec<bool> { calls.files.concat().iter().map(Option::is_some).collect() };
         let parameters = [f32s(&[]), state];
         assert_eq!(files(Calls::find(folder.path(), &parameters).unwrap()), [true, false]);
-        // one file is that of the only other input
+        // a single file belongs to the only input other than states
         let file = folder.path().join("x.npy");
         assert_eq!(files(Calls::at(&file, &parameters).unwrap()), [true, false]);
         let two = [f32s(&[]), Expected { field: "y".to_owned(), ..f32s(&[]) }];

@@ -156,7 +156,7 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
 }
 
 pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Values {
-    // for the fourth output, and types: all is computed in f32
+    // both have no effect: the fourth output is not supported, and all is computed in f32
     ["qk_matmul_output_mode", "softmax_precision"].iter().for_each(|name| call.attributes.ignore(name));
     let scores = Scores {
         scale: call.attributes.float("scale"),

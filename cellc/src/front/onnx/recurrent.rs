@@ -98,7 +98,6 @@ fn recurrent(
     };
     ledger.push(entry("clip", given.map(|v| v.to_string()), taken));
     let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
-    // kept by exporters of the first versions
     if reader.errors() > before {
         return None;
     }
