@@ -47,18 +47,18 @@ pub(crate) struct Contents<'a> {
     /// The program, with a body for each instruction set.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
-    /// Whether passes of equal size are a loop in kernels.
+    /// True if passes of equal size form a loop in kernels.
     pub(crate) has_passes: bool,
     pub(crate) interface: &'a Interface,
     /// Elements of the largest computed tensor.
     pub(crate) longest: usize,
-    /// The comment at the top, by line.
+    /// The header comment, by line.
     pub(crate) header: &'a [String],
-    /// What a step costs on the target, by line.
+    /// The costs of a step on the target, by line.
     pub(crate) estimate: Vec<String>,
-    /// What the type's documentation says of the model, by line.
+    /// The model's part of the type's documentation, by line.
     pub(crate) summary: &'a [String],
-    /// SHA-256 of the model's file, in hexadecimal, if the model came from one.
+    /// SHA-256 of the model's file, in hexadecimal. `None` for models without a file.
     pub(crate) sha256: Option<&'a str>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Contents<'a> {
         others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
     }
 
-    /// The instruction set in whose body a step is made again.
+    /// The instruction set whose body repeats a step after flushed results.
     fn again(&self) -> &'static Isa {
         let of_one_lane = self.isas.iter().map(|(isa, _)| *isa).find(|isa| isa.lanes == 1);
         of_one_lane.expect("options: what makes 0 of subnormal numbers stands beside one lane")
@@ -150,7 +150,7 @@ impl<'a> Contents<'a> {
         all
     }
 
-    /// The headers of C that bodies want, by the condition under which these are compiled.
+    /// The C headers of bodies, by the condition for their compilation.
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {

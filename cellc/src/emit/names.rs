@@ -75,8 +75,8 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// What a step in place copies, on these instruction sets: one that may have to be made again
-    /// keeps the input as it was.
+    /// The copies of a step in place, as text. A step that may have to be repeated preserves the
+    /// input.
     pub(crate) fn copied(&self, isas: &[(&'static Isa, bool)]) -> String {
         let again: Vec<_> = isas.iter().filter(|(isa, _)| isa.c_flushes.is_some()).map(|(isa, _)| isa.name).collect();
         match (self.copies, &again[..]) {
@@ -111,7 +111,7 @@ impl Field {
         self.shape.iter().product()
     }
 
-    /// Whether it has no element.
+    /// True if the field has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

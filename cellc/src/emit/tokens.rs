@@ -15,7 +15,7 @@ pub(crate) fn rust_tokens(contents: &Contents<'_>) -> TokenStream {
     fill(tokens, &contents.packed.bytes)
 }
 
-/// Puts `*b"..."` in the place of the identifier that stands for the weights.
+/// Replaces the identifier of the weights by `*b"..."`.
 fn fill(tokens: TokenStream, bytes: &[u8]) -> TokenStream {
     tokens
         .into_iter()

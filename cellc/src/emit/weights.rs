@@ -9,7 +9,7 @@ use crate::request::Language;
 
 /// Appends `b"..."` over several lines.
 pub(super) fn byte_string(bytes: &[u8], out: &mut String) {
-    /// Columns of the source that a line of weights fills.
+    /// Columns of a line of weights.
     const COLUMNS: usize = 120;
 
     out.reserve(bytes.len() * 3 + bytes.len() / 16);
@@ -52,8 +52,7 @@ pub(super) fn hexadecimal(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// A file's name as a C string that holds an assembler's string: what either gives a meaning to is
-/// escaped for both.
+/// A file's name as an assembler string inside a C string: special characters are escaped for both.
 pub(super) fn assembler_string(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -70,20 +69,20 @@ pub(super) fn assembler_string(name: &str) -> String {
     out
 }
 
-/// The name of the file of packed weights: never that of the model's own `.bin` beside a model of
-/// the same stem, nor that of the other language's, which may have been written with other options.
+/// The name of the file of packed weights. Differs from a `.bin` of the model with the same stem,
+/// and between languages, as their options may differ.
 pub(super) fn weights_file(stem: &str, language: Language) -> String {
     format!("{stem}.{}{WEIGHTS_FILE}", language.extension())
 }
 
-/// End of the name of every file of packed weights.
+/// The end of the names of packed weights files.
 pub(crate) const WEIGHTS_FILE: &str = ".weights.bin";
 
-/// The bytes behind the weights in their file, by which a source knows the file that belongs to it.
+/// The bytes after the weights in their file, for checks that source and file belong together.
 ///
-/// They begin with half of the SHA-256 of the weights, which Rust compares. An assembler can only
-/// compare lengths, so the number of zeros behind it comes from the hash in a file for C: of 65,536
-/// files with as many weights, one has the same length.
+/// The tail begins with half of the SHA-256 of the weights; Rust compares this hash. An assembler
+/// can only compare lengths. For C, the number of zeros after the hash therefore depends on the
+/// hash: one of 65,536 files with equally many weights has an equal length.
 pub(crate) struct Tail {
     /// The first half of the weights' SHA-256.
     pub(super) hash: u128,
@@ -130,7 +129,7 @@ impl Tail {
     }
 }
 
-/// A Rust expression: the weights in a file, which does not compile with the file of other weights.
+/// A Rust expression for the weights in a file. Compilation fails with a file of other weights.
 pub(super) fn included(weights: &[u8], name: &str) -> String {
     let Tail { hash, len } = Tail::of(weights, Language::Rust);
     let bytes = weights.len();
