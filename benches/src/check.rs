@@ -2,7 +2,7 @@
 
 use cellc::internals::arch::Isa;
 use cellc::internals::bound::{Profile, bound};
-use cellc::internals::model::{Parameter, ValidModel};
+use cellc::internals::core::{CoreModel, Parameter};
 use cellc::internals::numerics::Precisions;
 use cellc::internals::reference::{Outcome, reference};
 use cellc::internals::timing::agreement::Agreement;
@@ -106,7 +106,7 @@ pub(crate) struct Held {
 /// Holds kernels of a workload against the bounds that cellc states, call by call from the kernel's
 /// own state.
 pub(crate) struct Bounds {
-    model: ValidModel,
+    model: CoreModel,
     /// What is expected, and how far a kernel may be from that: kernels with equal bits are in the
     /// same states.
     known: Vec<Known>,

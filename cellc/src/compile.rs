@@ -1,13 +1,14 @@
 //! The pipeline, on one screen.
 
 use crate::arch::MOST_SCALAR_WEIGHTS;
+use crate::core::CoreModel;
 #[cfg(feature = "builder")]
 use crate::description::Description;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::emit::{self, names::Interface};
 use crate::kernel::{Program, verify};
 use crate::lower::lower;
-use crate::model::{Model, ValidModel};
+use crate::model::Model;
 use crate::numerics::Precisions;
 use crate::pack::{Packed, pack};
 use crate::pass;
@@ -22,7 +23,7 @@ pub struct Compilation {
     /// What was asked for.
     pub options: Options,
     /// What is computed.
-    pub model: ValidModel,
+    pub model: CoreModel,
     /// The precision of every product.
     pub precisions: Precisions,
     /// The sizes that were decided.
@@ -52,7 +53,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 
 /// Compiles a model that has been judged under the same options; the warnings of that are the
 /// caller's.
-pub(crate) fn compile_validated(model: ValidModel, options: &Options) -> Compilation {
+pub(crate) fn compile_validated(model: CoreModel, options: &Options) -> Compilation {
     let arch =
         if fills_no_vector(&model, options) { options.machine.target.in_scalars() } else { options.machine.target };
     let options = &options.clone().with_target(arch);
@@ -87,7 +88,7 @@ const MOST_SCALAR_ELEMENTS: usize = 8;
 
 /// Whether a network is too small for vectors of any target, and nobody asked for an instruction
 /// set.
-fn fills_no_vector(model: &ValidModel, options: &Options) -> bool {
+fn fills_no_vector(model: &CoreModel, options: &Options) -> bool {
     let given = model.parameters.iter().filter(|parameter| parameter.weight);
     let given: usize = given.map(|parameter| parameter.shape.iter().product::<usize>()).sum();
     let known: usize = model.constants.iter().map(|constant| constant.len()).sum();
@@ -97,7 +98,7 @@ fn fills_no_vector(model: &ValidModel, options: &Options) -> bool {
 }
 
 /// The kernels, after all passes.
-pub(crate) fn program(model: &ValidModel, plan: &Plan) -> Program {
+pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     let mut program = lower(model, plan);
     check(&program, "lower");
     program.bodies.iter_mut().for_each(|body| pass::expand(body, plan.accuracy));

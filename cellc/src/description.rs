@@ -1,11 +1,11 @@
 //! What generated files and the command say about a compiled model: header, bounds and costs. Macros
 //! print none of it.
 
+use crate::core::CoreModel;
 use crate::emit::names::Interface;
 use crate::estimate::Estimate;
 use crate::header;
 use crate::kernel::Program;
-use crate::model::ValidModel;
 use crate::numerics::Precisions;
 use crate::pack::Packed;
 use crate::plan::Plan;
@@ -27,7 +27,7 @@ pub struct Description {
 impl Description {
     /// The description of a model with its plan, kernels, packed constants and names.
     pub(crate) fn new(
-        model: &ValidModel,
+        model: &CoreModel,
         precisions: &Precisions,
         options: &Options,
         (plan, program, packed, interface): (&Plan, &Program, &Packed, &Interface),

@@ -8,6 +8,7 @@ use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::compile::compile_validated;
+use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, Wording, method};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
@@ -17,7 +18,7 @@ use crate::front::keys::{Macro, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layer::apple::reset_gate;
 use crate::front::safetensors;
-use crate::model::{Model, ValidModel};
+use crate::model::Model;
 use crate::request::Options;
 use crate::validate::validate;
 
@@ -90,7 +91,7 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
 
 /// The model, judged, and the options with which to compile it; everything that is wrong with them
 /// is reported.
-fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(ValidModel, Options)> {
+fn judge(declaration: &Declaration, problems: &mut Diagnostics) -> Option<(CoreModel, Options)> {
     let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
         None => {

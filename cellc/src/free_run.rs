@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use crate::bound::{self, Seen, states};
+use crate::core::CoreModel;
 use crate::kernel::{BodyRef, Expr, Program, Role, Stmt, interpret};
-use crate::model::ValidModel;
 use crate::numerics::Precisions;
 use crate::pack;
 use crate::random::Random;
@@ -88,7 +88,7 @@ impl Gathered {
 }
 
 /// The names of the layers that are not multiplied in f32, each once.
-pub(crate) fn layers_in_integers(model: &ValidModel, products: &Precisions) -> Vec<String> {
+pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
         if products.of(node.op.first_value()).arithmetic() != Arithmetic::F32 && !layers.contains(&node.name) {
@@ -117,7 +117,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(model: &ValidModel, layer: Option<String>, products: Precisions) -> Self {
+    fn new(model: &CoreModel, layer: Option<String>, products: Precisions) -> Self {
         let gathered = vec![Gathered::default(); model.results.len() + model.variables.len()];
         Self { layer, products, states: Vec::new(), variables: initial_variables(model), gathered }
     }
@@ -125,7 +125,7 @@ impl Run {
 
 impl IntegerRuns {
     /// Before the first step of a model whose weights are constants.
-    pub(crate) fn new(model: &ValidModel, products: &Precisions) -> Self {
+    pub(crate) fn new(model: &CoreModel, products: &Precisions) -> Self {
         let layers = layers_in_integers(model, products);
         let mut runs = vec![Run::new(model, None, products.clone())];
         if layers.len() > 1 {
@@ -140,7 +140,7 @@ impl IntegerRuns {
 
     /// A step of each, with all Parameters of the exact one and what that leaves. A fresh step has
     /// no state of the one before.
-    pub(crate) fn step(&mut self, model: &ValidModel, parameters: &[Vec<f64>], exact: &Outcome<f64>, fresh: bool) {
+    pub(crate) fn step(&mut self, model: &CoreModel, parameters: &[Vec<f64>], exact: &Outcome<f64>, fresh: bool) {
         for run in &mut self.runs {
             if fresh {
                 run.states.clear();
@@ -174,7 +174,7 @@ impl IntegerRuns {
 
 /// The reference on its own states, with inputs that are drawn.
 struct Drawn<'a> {
-    model: &'a ValidModel,
+    model: &'a CoreModel,
     range: Range,
     random: Random,
     memory: RefCell<Memory>,
@@ -186,7 +186,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn new(model: &'a ValidModel, range: Range) -> Self {
+    fn new(model: &'a CoreModel, range: Range) -> Self {
         let parameters = model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
         let (random, variables) = (Random::new(SEED), initial_variables(model));
         Self { model, range, random, memory: RefCell::default(), parameters, variables, next: Vec::new() }
@@ -235,7 +235,7 @@ impl<'a> Drawn<'a> {
 /// the interpreter, or, where matrices are multiplied as integers, of the reference of these. Where
 /// that is too much work, the reference alone takes one step. `None` where that is too much work,
 /// or weights are given at run time.
-pub(crate) fn measure(model: &ValidModel, body: BodyRef<'_>, products: &Precisions, range: Range) -> Option<FreeRun> {
+pub(crate) fn measure(model: &CoreModel, body: BodyRef<'_>, products: &Precisions, range: Range) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
@@ -274,7 +274,7 @@ fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: Drawn<'_>) {
     }
 }
 
-fn of_program(model: &ValidModel, body: BodyRef<'_>, steps: usize, mut drawn: Drawn<'_>) -> Vec<Gathered> {
+fn of_program(model: &CoreModel, body: BodyRef<'_>, steps: usize, mut drawn: Drawn<'_>) -> Vec<Gathered> {
     let mut memory = memory(model, body.program);
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let mut results = vec![Gathered::default(); model.results.len()];
@@ -299,7 +299,7 @@ fn of_program(model: &ValidModel, body: BodyRef<'_>, steps: usize, mut drawn: Dr
 }
 
 /// Memory before the first step, the weights packed.
-fn memory(model: &ValidModel, program: &Program) -> Vec<Vec<f32>> {
+fn memory(model: &CoreModel, program: &Program) -> Vec<Vec<f32>> {
     let initial = initial_variables(model);
     let contents = |role: Role, len: usize| match role {
         Role::Constant(i) => (0..len).map(|k| model.constants[i].get_f32(k)).collect(),

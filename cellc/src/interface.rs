@@ -1,15 +1,16 @@
 //! What generated code calls the tensors of a model.
 
+use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::names::{Field, InPlace, Interface, Scope, StateField, StepFlags, pascal_case, prefix};
 use crate::kernel::{BodyRef, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{ElementType, Parameter, ResultValue, Steps, ValidCell, ValidModel, Variable, lasting};
+use crate::model::{ElementType, lasting};
 
 impl Interface {
     /// The names for `model` under the name that the user or the file system chose; `program` is
     /// what it is compiled to; `pool`: see [`Interface::pool`].
-    pub fn new(model: &ValidModel, program: &Program, name: &str, pool: bool) -> Self {
+    pub fn new(model: &CoreModel, program: &Program, name: &str, pool: bool) -> Self {
         let function = prefix(name, pool);
         let parameters = model.parameters.iter().map(|parameter| (&parameter.names[..], parameter.element));
         let (mut scope, names) = of_parameters(&function, pool, model.steps.is_some(), parameters);
@@ -81,8 +82,8 @@ impl Interface {
 
 /// Whether the scratch memory of a step is a matter of the caller's: a single operation that is no
 /// sequence needs little.
-fn takes_state(model: &ValidModel) -> bool {
-    let is_sequence = |cell: &&ValidCell| cell.sequence.is_some();
+fn takes_state(model: &CoreModel) -> bool {
+    let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty() || model.all_nodes().len() > 1 || model.cells().iter().any(is_sequence)
 }
 
@@ -91,7 +92,7 @@ fn takes_state(model: &ValidModel) -> bool {
 const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
 /// The rate of a model of an amplifier, in Hz.
-fn sample_rate(model: &ValidModel) -> Option<String> {
+fn sample_rate(model: &CoreModel) -> Option<String> {
     let cells = model.cells().into_iter().flat_map(|cell| &cell.ledger);
     let said = cells.chain(model.nodes.iter().flat_map(|node| &node.ledger));
     let mut said = said.filter(|entry| SAMPLE_RATE.contains(&entry.attribute.as_str()));

@@ -13,6 +13,7 @@ mod builder;
 #[cfg(feature = "cli")]
 mod cli;
 mod compile;
+mod core;
 #[cfg(feature = "builder")]
 mod description;
 mod diagnostic;
@@ -86,7 +87,7 @@ pub mod internals {
         ($($module:ident)*) => { $(pub mod $module { pub use crate::$module::*; })* };
     }
     public! {
-        arch bound compile description diagnostic emit encoding estimate files front harness header
+        arch bound compile core description diagnostic emit encoding estimate files front harness header
         kernel model numerics pack plan random reference report request timing validate
     }
 }

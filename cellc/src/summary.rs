@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::model::{LedgerEntry, Lengths, ValidCell, ValidModel, ValidOp, counted};
+use crate::core::{CoreCell, CoreModel, CoreOp, Lengths};
+use crate::model::{LedgerEntry, counted};
 use crate::request::Options;
 
 /// What the type is, a line for each cell, and what becomes of denormals.
-pub(crate) fn lines(model: &ValidModel, options: &Options) -> Vec<String> {
+pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in model.cells() {
         lines.push(format!("{}.", title(cell, model.steps.is_some())));
@@ -20,14 +21,14 @@ pub(crate) fn lines(model: &ValidModel, options: &Options) -> Vec<String> {
 }
 
 /// Sample rate and levels that the file of an amplifier states, as its keys.
-fn rate_and_levels(model: &ValidModel) -> Option<String> {
+fn rate_and_levels(model: &CoreModel) -> Option<String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
         key == "sample_rate" || key == "samplerate" || key.starts_with("metadata.")
     };
     let nodes = model.all_nodes();
     let ledger = nodes.iter().flat_map(|node| match &node.op {
-        ValidOp::Cell(cell) => &cell.ledger,
+        CoreOp::Cell(cell) => &cell.ledger,
         _ => &node.ledger,
     });
     let mut all: Vec<String> = Vec::new();
@@ -50,8 +51,8 @@ pub(crate) fn denormals(options: &Options) -> &'static str {
 }
 
 /// `open`: as many steps as a call gives, of which a cell of one step is made.
-pub(crate) fn title(cell: &ValidCell, open: bool) -> String {
-    let ValidCell { batch, input_size, hidden_size, .. } = cell;
+pub(crate) fn title(cell: &CoreCell, open: bool) -> String {
+    let CoreCell { batch, input_size, hidden_size, .. } = cell;
     let name = escape(&cell.name);
     let (op, steps) = match &cell.sequence {
         None if open => (cell.kind.sequence_name(), ", one step at a time".to_string()),

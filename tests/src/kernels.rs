@@ -3,6 +3,7 @@
 use cellc::Options;
 use cellc::internals::arch::{self, Isa};
 use cellc::internals::compile::Compilation;
+use cellc::internals::core::{CoreModel, Parameter, ResultValue, Source, Variable};
 use cellc::internals::description::Description;
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::emit::names::Interface;
@@ -12,7 +13,7 @@ use cellc::internals::kernel::{
     Body, Buffer, BufferId, Copied, CopiedDim, Element, Expr, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt,
     Tiles, Type, Var, Walk, WindowId, verify,
 };
-use cellc::internals::model::{ElementType, Parameter, ResultValue, Source, Tensor, ValidModel, Variable};
+use cellc::internals::model::{ElementType, Tensor};
 use cellc::internals::numerics::Precisions;
 use cellc::internals::pack::pack;
 use cellc::internals::plan::plan;
@@ -389,7 +390,7 @@ pub fn subject(name: &str) -> Subject {
         initial,
         next: None,
     };
-    let model = ValidModel {
+    let model = CoreModel {
         parameters: vec![
             parameter("x", &[2, 3, 4], ElementType::F32, None),
             parameter("sequence lengths", &[2], ElementType::I64, Some(3)),
@@ -398,7 +399,7 @@ pub fn subject(name: &str) -> Subject {
         constants: vec![tensor(&[4, 3], 0), tensor(&[2, 2], 1)],
         variables: vec![variable("state/1", &[2, 2], Some(1)), variable("step", &[3], None)],
         results: vec![result("y", &[2, 12]), result("mixed", &[90]), result("integers", &[62])],
-        ..ValidModel::default()
+        ..CoreModel::default()
     };
     let precisions = Precisions::new(&model, &options.numerics);
     let plan = plan(&model, &options, &precisions);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use cellc::internals::compile::compile;
+use cellc::internals::core::{CoreModel, CoreOp, Parameter};
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
-use cellc::internals::model::{ElementType, Parameter, ResetGate, ValidModel, ValidOp};
+use cellc::internals::model::{ElementType, ResetGate};
 use cellc::internals::random::Random;
 use cellc::{Accuracy, Fma, Options, Precision, Threads, Tuning, Unroll};
 
@@ -65,7 +66,7 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
 }
 
 /// A precision for one of the layers.
-fn layers(model: &ValidModel, seed: u32) -> Vec<(String, Precision)> {
+fn layers(model: &CoreModel, seed: u32) -> Vec<(String, Precision)> {
     let all: BTreeSet<_> =
         model.all_nodes().into_iter().filter(|node| node.op.has_precision()).map(|node| node.name.clone()).collect();
     let precision = Precision::ALL[seed as usize / 8 % Precision::ALL.len()];
@@ -74,10 +75,10 @@ fn layers(model: &ValidModel, seed: u32) -> Vec<(String, Precision)> {
 }
 
 /// Whether cellc takes the model with two threads.
-fn two_threads_can_share(model: &ValidModel) -> bool {
-    let can = |op: &ValidOp| match op {
-        ValidOp::Cell(cell) => cell.sequence.is_none() && cell.kind.reset_gate() != Some(ResetGate::BeforeMatMul),
-        ValidOp::Loop(_) => false,
+fn two_threads_can_share(model: &CoreModel) -> bool {
+    let can = |op: &CoreOp| match op {
+        CoreOp::Cell(cell) => cell.sequence.is_none() && cell.kind.reset_gate() != Some(ResetGate::BeforeMatMul),
+        CoreOp::Loop(_) => false,
         _ => true,
     };
     !model.cells().is_empty() && model.nodes.iter().all(|node| can(&node.op))
@@ -135,7 +136,7 @@ pub const DENORMAL: usize = 2;
 /// ... with some infinities, NaNs, zeros of both signs and largest numbers.
 pub const SPECIAL: usize = 3;
 
-fn calls(random: &mut Random, model: &ValidModel) -> Vec<Vec<Vec<f32>>> {
+fn calls(random: &mut Random, model: &CoreModel) -> Vec<Vec<Vec<f32>>> {
     let specials = [
         f32::NAN,
         -f32::NAN,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use cellc::Language;
 use cellc::internals::arch::PLAIN;
 use cellc::internals::compile::Compilation;
+use cellc::internals::core::CoreModel;
 use cellc::internals::emit::OutputFile;
 use cellc::internals::kernel::{Role, interpret};
-use cellc::internals::model::ValidModel;
 use cellc::internals::pack;
 use cellc::internals::reference::{initial_variables, reference};
 
@@ -54,7 +54,7 @@ pub fn bits(value: f32) -> u32 {
 
 impl Subject {
     /// What was asked for, as validated.
-    pub fn model(&self) -> &ValidModel {
+    pub fn model(&self) -> &CoreModel {
         &self.compilation.model
     }
 

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use cellc::internals::core::general_equations;
 use cellc::internals::front::keys::Macro;
-use cellc::internals::model::{CellKind, ResetGate, general_equations};
+use cellc::internals::model::{CellKind, ResetGate};
 use cellc_tests::command;
 use cellc_tests::corpus::{self, Case};
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use cellc::internals::bound::{Profile, bound};
 use cellc::internals::compile::compile;
+use cellc::internals::core::Parameter;
 use cellc::internals::front::openvino;
-use cellc::internals::model::Parameter;
 use cellc::internals::numerics::{Loss, Precisions};
 use cellc::internals::random::Random;
 use cellc::internals::reference::reference_in;

@@ -11,7 +11,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use cellc::internals::arch::AVX512_VNNI;
-use cellc::internals::model::{Activation, ValidOp};
+use cellc::internals::core::CoreOp;
+use cellc::internals::model::Activation;
 use cellc::{Options, Precision, Tuning};
 use cellc_tests::agreement::Compared;
 use cellc_tests::driver;
@@ -118,7 +119,7 @@ fn stored_exactly(subject: &Subject) -> bool {
 fn is_plain(subject: &Subject) -> bool {
     let bounded = |a: &Activation| matches!(a, Activation::Sigmoid | Activation::Tanh);
     let [node] = &subject.model().nodes[..] else { return false };
-    let ValidOp::Cell(cell) = &node.op else { return false };
+    let CoreOp::Cell(cell) = &node.op else { return false };
     cell.sequence.is_none() && cell.activations.iter().all(bounded) && stored_exactly(subject)
 }
 
@@ -300,7 +301,7 @@ fn every_error_is_within_the_bound() {
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let subject = subject("drawn", &recipe);
             check(&subject, &mut seen.borrow_mut());
-            let ends = |op: &ValidOp| matches!(op, ValidOp::Loop(body) if body.running.is_some());
+            let ends = |op: &CoreOp| matches!(op, CoreOp::Loop(body) if body.running.is_some());
             seen.borrow_mut().left += subject.model().all_nodes().iter().filter(|node| ends(&node.op)).count();
             seen.borrow_mut().windows += subject.compilation.plan.windows.len();
             seen.borrow_mut().sides += subject.compilation.plan.branches.counts().len();

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellc::Options;
+use cellc::internals::core::CoreModel;
 use cellc::internals::front::formats::{self, ReadOptions};
-use cellc::internals::model::ValidModel;
 use cellc::internals::timing::Cores;
 use cellc::internals::validate::validate;
 
@@ -78,7 +78,7 @@ pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
 ///
 /// # Errors
 /// If it is gone.
-pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<ValidModel, String> {
+pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<CoreModel, String> {
     let (model, _) =
         formats::read(&model_file(workload, variant), &ReadOptions::default()).map_err(|error| error.to_string())?;
     Ok(validate(&model, &Options::default()).map_err(|error| error.to_string())?.0)

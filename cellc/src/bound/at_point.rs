@@ -7,8 +7,8 @@
 
 use super::ErrorAnalysis;
 use super::value::Value;
+use crate::core::{CoreCell, PointwiseFunction, TopK};
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Row, State, StepInputs, steps_of};
-use crate::model::{PointwiseFunction, TopK, ValidCell};
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for rounding errors of this float64 analysis.
@@ -101,7 +101,7 @@ impl Arithmetic for AtOneInput {
     /// No bound if the sequence length is unknown (NaN).
     fn sequence(
         &self,
-        cell: &ValidCell,
+        cell: &CoreCell,
         weights: &CellWeights<'_>,
         row: &Row<'_, AtPoint>,
         length: f64,
@@ -114,7 +114,7 @@ impl Arithmetic for AtOneInput {
         (y, last)
     }
 
-    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, AtPoint>) -> State<AtPoint> {
+    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, AtPoint>) -> State<AtPoint> {
         let (x, h, c) = (apart(step.x), apart(step.h), apart(step.c));
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };

@@ -36,12 +36,10 @@ mod stated;
 mod tests;
 mod value;
 
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Lengths, Parameter, PointwiseFunction, Source, TopK};
 use crate::encoding::{LEAST_LARGEST, Stored};
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
-use crate::model::{
-    Activation, CellKind, Coupled, Lengths, Parameter, PointwiseFunction, ResetGate, Source, TopK, ValidCell,
-    ValidModel, ValidNode, ValidOp,
-};
+use crate::model::{Activation, CellKind, Coupled, ResetGate};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Numerics, WeightFormat};
 use at_point::AtOneInput;
@@ -91,32 +89,32 @@ impl Profile {
 ///
 /// # Panics
 /// If the number of parameters, variables or elements differs from the model's.
-pub fn bound(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+pub fn bound(model: &CoreModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: false };
     map(evaluate(&AtOneInput(analysis), model, values, variables), |v| error(&v.value))
 }
 
 /// Estimated time of [`over_range`], in multiply-adds. An element of other operations counts as
 /// `ELEMENT` multiply-adds.
-pub fn work(model: &ValidModel) -> usize {
+pub fn work(model: &CoreModel) -> usize {
     const ELEMENT: usize = 256;
-    fn of(model: &ValidModel, nodes: &[ValidNode]) -> usize {
-        let node = |node: &ValidNode| match &node.op {
-            ValidOp::Cell(cell) => {
+    fn of(model: &CoreModel, nodes: &[CoreNode]) -> usize {
+        let node = |node: &CoreNode| match &node.op {
+            CoreOp::Cell(cell) => {
                 let steps = cell.steps();
                 let terms = cell.input_size.saturating_add(cell.hidden_size).saturating_mul(cell.hidden_size);
                 steps.saturating_mul(cell.kind.gates()).saturating_mul(terms)
             }
-            ValidOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
-            ValidOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
-            ValidOp::Convolve(c) => c.multiply_adds(),
-            ValidOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
-            ValidOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
-            ValidOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),
+            CoreOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
+            CoreOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
+            CoreOp::Convolve(c) => c.multiply_adds(),
+            CoreOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
+            CoreOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
+            CoreOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),
             // over a range, the index may select any row
-            ValidOp::Lookup(lookup) => model.len(lookup.table),
-            ValidOp::Integers(integers) => model.len(Source::Value(integers.out)),
-            ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::View(_) | ValidOp::Concat(_) => {
+            CoreOp::Lookup(lookup) => model.len(lookup.table),
+            CoreOp::Integers(integers) => model.len(Source::Value(integers.out)),
+            CoreOp::Pointwise(_) | CoreOp::Softmax(_) | CoreOp::View(_) | CoreOp::Concat(_) => {
                 let outputs = node.op.outputs().into_iter();
                 outputs.map(|out| model.len(Source::Value(out)).saturating_mul(ELEMENT)).sum()
             }
@@ -140,7 +138,7 @@ pub struct Claim {
 /// Claims about every result for all inputs in a range: `|v| <= h` for variables, states and the
 /// initial h and c of cells, `|v| <= x` for all other parameters, and any sequence lengths. The
 /// errors are infinite if weights are parameters.
-pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
+pub fn over_range(model: &CoreModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
     let nothing = Claim { error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
     if model.parameters.iter().any(|p| p.weight) {
         return vec![nothing; model.results.len()];
@@ -160,19 +158,19 @@ pub fn over_range(model: &ValidModel, profile: &Profile, x: f64, h: f64) -> Vec<
 
 /// Range and error of every output if parameters and variables have at most the given magnitudes,
 /// for any sequence lengths.
-fn up_to(model: &ValidModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<Value> {
+fn up_to(model: &CoreModel, profile: &Profile, values: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<Value> {
     let analysis = ErrorAnalysis { profile: profile.clone(), any_length: true };
     evaluate(&analysis, model, values, variables)
 }
 
 /// True if a parameter or a variable of the model holds a state.
-pub fn has_states(model: &ValidModel) -> bool {
+pub fn has_states(model: &CoreModel) -> bool {
     !states(model).is_empty() || !model.variables.is_empty()
 }
 
 /// The parameters with states: states of the model, and parameters with the initial h or c of a
 /// cell.
-pub fn states(model: &ValidModel) -> Vec<usize> {
+pub fn states(model: &CoreModel) -> Vec<usize> {
     let mut states: Vec<_> = model.states.iter().map(|s| s.parameter).collect();
     for cell in model.cells() {
         states.extend([Some(cell.h), cell.c].into_iter().flatten().filter_map(|state| origin(model, state)));
@@ -181,11 +179,11 @@ pub fn states(model: &ValidModel) -> Vec<usize> {
 }
 
 /// The parameter that contains a state.
-fn origin(model: &ValidModel, mut state: Source) -> Option<usize> {
+fn origin(model: &CoreModel, mut state: Source) -> Option<usize> {
     while let Source::Value(value) = state {
-        let before = |op: &ValidOp| match op {
-            ValidOp::View(view) if view.out == value => Some(view.input),
-            ValidOp::Loop(body) => body.carried.iter().find(|c| c.value == value).map(|c| c.initial),
+        let before = |op: &CoreOp| match op {
+            CoreOp::View(view) if view.out == value => Some(view.input),
+            CoreOp::Loop(body) => body.carried.iter().find(|c| c.value == value).map(|c| c.initial),
             _ => None,
         };
         state = model.all_nodes().into_iter().find_map(|node| before(&node.op))?;
@@ -238,7 +236,7 @@ impl Arithmetic for ErrorAnalysis {
         (value.is_exact() && value.low() == value.high()).then_some(value.low())
     }
 
-    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
+    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, Value>) -> State<Value> {
         let gates = Gates { analysis: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.units(|j| gates.gate(0, 0, j, step.h).value), Vec::new()),
@@ -253,7 +251,7 @@ impl Arithmetic for ErrorAnalysis {
     /// The definition of a sequence, extended to unknown lengths.
     fn sequence(
         &self,
-        cell: &ValidCell,
+        cell: &CoreCell,
         weights: &CellWeights<'_>,
         row: &Row<'_, Value>,
         length: f64,
@@ -453,7 +451,7 @@ fn gated_sum(gate: Gate, v: Value, sum: Value, fused: bool) -> Value {
 /// One step of a cell, for one row of a batch.
 struct Gates<'a> {
     analysis: &'a ErrorAnalysis,
-    cell: &'a ValidCell,
+    cell: &'a CoreCell,
     weights: &'a CellWeights<'a>,
     x: &'a [Value],
 }

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
 use super::{Claim, JOINS, Profile, bound, error, map, over_range, up_to};
+use crate::core::{
+    Concat, CoreCell, CoreLoop, CoreModel, CoreOp, CoreValue, Dense, Lengths, LoopCarried, LoopResult, LoopSlice,
+    MatMul, Parameter, Pointwise, PointwiseFunction as P, Softmax, Source, Variable, View, WeightSource,
+};
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
-use crate::model::{
-    Activation, BiasPart, CellKind, Concat, Coupled, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder,
-    MatMul, Parameter, Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, Tensor, ValidCell, ValidLoop,
-    ValidModel, ValidOp, ValidValue, Variable, View, WeightLayout, WeightSource,
-};
+use crate::model::{Activation, BiasPart, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout};
 use crate::numerics::Precisions;
 use crate::plan::plan;
 use crate::random::Random;
@@ -65,7 +65,7 @@ impl Drawn<'_> {
     }
 
     /// A random cell on `x`, `[N, I]` or `[N, T, I]`, with a new state.
-    fn cell(&mut self, kind: CellKind, x: Source, hidden_size: usize, steps: Option<usize>) -> ValidCell {
+    fn cell(&mut self, kind: CellKind, x: Source, hidden_size: usize, steps: Option<usize>) -> CoreCell {
         let shape = self.model.0.shape(x).to_vec();
         let (batch, input_size) = (shape[0], shape[shape.len() - 1]);
         let state = if steps.is_some() { vec![batch, 1, hidden_size] } else { vec![batch, hidden_size] };
@@ -77,7 +77,7 @@ impl Drawn<'_> {
             0 => WeightSource::Zero,
             _ => self.weight(&[kind.bias_parts() * hidden_size], scale),
         };
-        let mut cell = ValidCell::new(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
+        let mut cell = CoreCell::new(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
         cell.clip = self.random.choice(&[None, None, Some(0.07), Some(0.8), Some(4.0)]);
         if kind.has_attention() {
             let shape: Vec<usize> = [Some(batch), steps, Some(1)].into_iter().flatten().collect();
@@ -124,7 +124,7 @@ impl Drawn<'_> {
                 let w = self.weight(&if transposed { [outputs, inputs] } else { [inputs, outputs] }, scale);
                 let out = self.model.value(&[batch, outputs]);
                 let chains = Dense::chains(inputs, outputs);
-                self.model.push(ValidOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, chains, out }));
+                self.model.push(CoreOp::Dense(Dense { rows: batch, inputs, outputs, x, w, transposed, chains, out }));
                 Source::Value(out)
             }
             2 => {
@@ -148,17 +148,17 @@ impl Drawn<'_> {
             }
             5 => {
                 let (axis, log, out) = (self.random.below(2), self.random.below(2) == 0, self.model.value(&shape));
-                self.model.push(ValidOp::Softmax(Softmax { axis, log, input: x, out }));
+                self.model.push(CoreOp::Softmax(Softmax { axis, log, input: x, out }));
                 Source::Value(out)
             }
             6 => {
                 // x · xᵀ
                 let transposed = self.model.value(&[inputs, batch]);
                 let (strides, input) = (vec![1, inputs as isize], x);
-                self.model.push(ValidOp::View(View { input, offset: 0, strides, out: transposed }));
+                self.model.push(CoreOp::View(View { input, offset: 0, strides, out: transposed }));
                 let out = self.model.value(&[1, batch, batch]);
                 let (a, b) = (x, Source::Value(transposed));
-                self.model.push(ValidOp::MatMul(MatMul {
+                self.model.push(CoreOp::MatMul(MatMul {
                     batch: 1,
                     rows: batch,
                     inner: inputs,
@@ -169,13 +169,13 @@ impl Drawn<'_> {
                 }));
                 let flat = self.model.value(&[batch, batch]);
                 let (strides, input) = (vec![batch as isize, 1], Source::Value(out));
-                self.model.push(ValidOp::View(View { input, offset: 0, strides, out: flat }));
+                self.model.push(CoreOp::View(View { input, offset: 0, strides, out: flat }));
                 Source::Value(flat)
             }
             7 => {
                 let other = self.model.parameter(&[batch, outputs]);
                 let out = self.model.value(&[batch, inputs + outputs]);
-                self.model.push(ValidOp::Concat(Concat { axis: 1, inputs: vec![other, x], out }));
+                self.model.push(CoreOp::Concat(Concat { axis: 1, inputs: vec![other, x], out }));
                 Source::Value(out)
             }
             // a loop over column blocks of a parameter; ranges and errors grow with each iteration
@@ -185,9 +185,9 @@ impl Drawn<'_> {
                 let [piece, value, sum, next] = [0; 4].map(|_| self.model.value(&shape));
                 let (all, last) = (self.model.value(&[batch, trips * inputs]), self.model.value(&shape));
                 let pointwise =
-                    |function, inputs, out| written::node(ValidOp::Pointwise(Pointwise { function, inputs, out }));
+                    |function, inputs, out| written::node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
                 let (activation, reverse) = (self.activation(), self.random.below(2) == 0);
-                self.model.push(ValidOp::Loop(ValidLoop {
+                self.model.push(CoreOp::Loop(CoreLoop {
                     trips,
                     slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
                     carried: vec![LoopCarried { initial: x, value, next: Source::Value(next) }],
@@ -209,7 +209,7 @@ impl Drawn<'_> {
 }
 
 /// A chain of cells. The outputs of every cell are results.
-fn random_cells(random: &mut Random) -> ValidModel {
+fn random_cells(random: &mut Random) -> CoreModel {
     let batch = random.choice(&[1, 1, 1, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
     let mut x = drawn.model.parameter(&[batch, 1 + drawn.random.below(24)]);
@@ -218,7 +218,7 @@ fn random_cells(random: &mut Random) -> ValidModel {
         let hidden_size = 1 + drawn.random.below(40);
         let cell = drawn.cell(kind, x, hidden_size, None);
         let outputs: Vec<usize> = [cell.h_out, cell.c_out].into_iter().flatten().collect();
-        drawn.model.push(ValidOp::Cell(cell));
+        drawn.model.push(CoreOp::Cell(cell));
         x = Source::Value(outputs[0]);
         outputs.into_iter().for_each(|out| drawn.model.result(Source::Value(out)));
     }
@@ -227,11 +227,11 @@ fn random_cells(random: &mut Random) -> ValidModel {
 
 /// Cells with gates in random order. Each bias is a slice of one tensor, a sum of two slices, or
 /// absent.
-fn cells_in_any_layout(random: &mut Random) -> ValidModel {
+fn cells_in_any_layout(random: &mut Random) -> CoreModel {
     let mut model = random_cells(random);
     let mut constants = std::mem::take(&mut model.constants);
     for node in &mut model.nodes {
-        let ValidOp::Cell(cell) = &mut node.op else { continue };
+        let CoreOp::Cell(cell) = &mut node.op else { continue };
         let mut gates: Vec<usize> = (0..cell.kind.gates()).collect();
         for i in 1..gates.len() {
             gates.swap(i, random.below(i + 1));
@@ -250,11 +250,11 @@ fn cells_in_any_layout(random: &mut Random) -> ValidModel {
         });
         cell.b = tensors.collect();
     }
-    ValidModel { constants, ..model }
+    CoreModel { constants, ..model }
 }
 
 /// A sequence or a plain input, followed by a few operations.
-fn random_graph(random: &mut Random) -> ValidModel {
+fn random_graph(random: &mut Random) -> CoreModel {
     let batch = random.choice(&[1, 2, 3]);
     let mut drawn = Drawn { random, model: Written::default() };
     let inputs = 1 + drawn.random.below(10);
@@ -274,11 +274,11 @@ fn random_graph(random: &mut Random) -> ValidModel {
                 cell.clip = None;
             }
             let (y, h_out, c_out) = (cell.y, cell.h_out.expect("its output"), cell.c_out);
-            drawn.model.push(ValidOp::Cell(cell));
+            drawn.model.push(CoreOp::Cell(cell));
             y.into_iter().chain(c_out).for_each(|out| drawn.model.result(Source::Value(out)));
             let out = drawn.model.value(&[batch, hidden_size]);
             let (strides, input) = (vec![hidden_size as isize, 1], Source::Value(h_out));
-            drawn.model.push(ValidOp::View(View { input, offset: 0, strides, out }));
+            drawn.model.push(CoreOp::View(View { input, offset: 0, strides, out }));
             Source::Value(out)
         }
     };
@@ -293,7 +293,7 @@ fn random_graph(random: &mut Random) -> ValidModel {
 }
 
 /// Interprets `body`; returns results, then variables.
-fn run(model: &ValidModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
+fn run(model: &CoreModel, body: BodyRef<'_>, parameters: &[Vec<f32>], variables: &[Vec<f32>]) -> Vec<Vec<f32>> {
     let contents = |role: Role, len: usize| match role {
         Role::Parameter(i) => parameters[i].clone(),
         Role::Variable(i) => variables[i].clone(),
@@ -327,7 +327,7 @@ fn all(step: Outcome<f64>) -> Vec<f64> {
 }
 
 /// The largest ratio error / bound. `may_overflow`: infinite bounds are allowed.
-fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
+fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
     let mut worst = 0.0;
     for options in profiles() {
         let precisions = Precisions::new(model, &options.numerics);
@@ -372,7 +372,7 @@ fn compare(model: &ValidModel, calls: &[Call], may_overflow: bool) -> f64 {
 
 /// A random call. `scales`: magnitude of the first parameter; of other parameters and variables.
 /// Lengths run from -1 to T + 1.
-fn call(random: &mut Random, model: &ValidModel, scales: [f32; 2]) -> Call {
+fn call(random: &mut Random, model: &CoreModel, scales: [f32; 2]) -> Call {
     let parameter = |(i, p): (usize, &Parameter)| match p.length {
         Some(most) => (0..p.shape[0]).map(|_| random.below(most + 3) as f32 - 1.0).collect(),
         None => random.even(p.shape.iter().product(), scales[usize::from(i > 0)]),
@@ -382,7 +382,7 @@ fn call(random: &mut Random, model: &ValidModel, scales: [f32; 2]) -> Call {
     (parameters, model.variables.iter().map(variable).collect())
 }
 
-fn holds(random: &mut Random, draw: impl Fn(&mut Random) -> ValidModel, models: usize, may_overflow: bool) -> f64 {
+fn holds(random: &mut Random, draw: impl Fn(&mut Random) -> CoreModel, models: usize, may_overflow: bool) -> f64 {
     let mut worst: f64 = 0.0;
     for _ in 0..models {
         let model = draw(random);
@@ -437,8 +437,8 @@ fn is_tight_for_sums() {
     let (x, h) = (model.parameter(&[1, k]), model.parameter(&[1, 1]));
     let weights = [model.weight(&[1, k], &w), model.weight(&[1, 1], &[0.0]), WeightSource::Zero];
     let out = model.value(&[1, 1]);
-    let cell = ValidCell::new(CellKind::Rnn, (1, k, 1), (x, h), weights);
-    model.push(ValidOp::Cell(ValidCell { activations: written::relus(1), h_out: Some(out), ..cell }));
+    let cell = CoreCell::new(CellKind::Rnn, (1, k, 1), (x, h), weights);
+    model.push(CoreOp::Cell(CoreCell { activations: written::relus(1), h_out: Some(out), ..cell }));
     model.result(Source::Value(out));
     let ratio = compare(&model.0, &[(vec![vec![1.0; k], vec![0.0]], Vec::new())], false);
     assert!(ratio > 0.97, "{ratio}");
@@ -482,13 +482,13 @@ fn over_a_range_is_the_corner() {
         let mut model = random_cells(&mut random);
         // the initial state is a view of a parameter
         let (view, out) = (model.values.len(), model.values.len());
-        model.values.push(ValidValue { shape: Vec::new() });
-        let ValidOp::Cell(cell) = &mut model.nodes[0].op else { panic!("a cell") };
+        model.values.push(CoreValue { shape: Vec::new() });
+        let CoreOp::Cell(cell) = &mut model.nodes[0].op else { panic!("a cell") };
         let shape = vec![cell.batch, cell.hidden_size];
         let strides = vec![cell.hidden_size as isize, 1];
         let input = std::mem::replace(&mut cell.h, Source::Value(view));
         model.values[view].shape = shape;
-        model.nodes.insert(0, written::node(ValidOp::View(View { input, offset: 0, strides, out })));
+        model.nodes.insert(0, written::node(CoreOp::View(View { input, offset: 0, strides, out })));
         let profile = &Profile::new(false, &Numerics::default(), &Precisions::F32);
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         let corner = |(i, p): (usize, &Parameter)| vec![if i == 0 { 2.0 } else { 0.5 }; size(&p.shape)];
@@ -538,12 +538,12 @@ fn grows_no_further_than_the_range() {
         let [h, c] = [0; 2].map(|_| drawn.model.parameter(&[1, 1, 3]));
         let rows = 3 * kind.gates();
         let weights = [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
-        let mut cell = ValidCell::new(kind, (1, 3, 3), (x, h), weights);
+        let mut cell = CoreCell::new(kind, (1, 3, 3), (x, h), weights);
         cell.c = kind.has_cell_state().then_some(c);
         cell.sequence = written::sequence(200, false, Lengths::Full);
         let out = drawn.model.value(&[1, 1, 3]);
         cell.h_out = Some(out);
-        drawn.model.push(ValidOp::Cell(cell));
+        drawn.model.push(CoreOp::Cell(cell));
         drawn.model.result(Source::Value(out));
         let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);
         let bound = over_range(&drawn.model.0, profile, 1.0, 1.0)[0].error;
@@ -590,11 +590,11 @@ fn terms_round_no_more_often_than_stated() {
             let rows = kind.gates() * hidden_size;
             let [w, r] = [input_size, hidden_size].map(|n| drawn.weight(&[rows, n], 1.0));
             let b = drawn.weight(&[kind.bias_parts() * hidden_size], 1.0);
-            let mut cell = ValidCell::new(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
+            let mut cell = CoreCell::new(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
             cell.c = kind.has_cell_state().then(|| drawn.model.parameter(&[1, hidden_size]));
             let out = drawn.model.value(&[1, hidden_size]);
             cell.h_out = Some(out);
-            drawn.model.push(ValidOp::Cell(cell));
+            drawn.model.push(CoreOp::Cell(cell));
             drawn.model.result(Source::Value(out));
             let model = drawn.model.0;
             for options in &profiles()[..2] {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::bound::states;
 use crate::compile;
+use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::harness::{Executable, Numbers, Variables};
-use crate::model::ValidModel;
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
 use crate::request::{Language, Threads};
@@ -151,10 +151,10 @@ fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
 }
 
 /// The inputs of all calls: random numbers, initial states of zero, full lengths.
-fn inputs(model: &ValidModel, most: f32) -> Vec<Numbers> {
+fn inputs(model: &CoreModel, most: f32) -> Vec<Numbers> {
     let mut random = Random::new(1);
     let held = states(model);
-    let one = |(i, parameter): (usize, &crate::model::Parameter)| {
+    let one = |(i, parameter): (usize, &crate::core::Parameter)| {
         let len = parameter.shape.iter().product();
         match parameter.length {
             Some(longest) => Numbers::Integers(vec![longest as i64; len]),
@@ -180,7 +180,7 @@ impl Peer {
     fn start(
         library: &Library,
         arguments: &BenchArguments,
-        model: &ValidModel,
+        model: &CoreModel,
         given: &[Numbers],
     ) -> Result<Self, String> {
         if arguments.model.is_weights_file() {

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::Numbers;
-use crate::model::{Dim, ElementType, Model, Op, Tensor, ValidModel, ValueId};
+use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
 use crate::request::{Options, Threads};
 use crate::validate::{parameter_names, validate};
 
@@ -391,7 +392,7 @@ pub(crate) fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec
 pub(crate) fn steps_of_call(
     files: &[Option<PathBuf>],
     parameters: &[Expected],
-    model: &ValidModel,
+    model: &CoreModel,
 ) -> Result<usize, Diagnostic> {
     let mut found: Option<(usize, &Path)> = None;
     for ((path, expected), parameter) in files.iter().zip(parameters).zip(&model.parameters) {

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstyle::{AnsiColor, Style};
 
 use crate::compile::Compilation;
+use crate::core::CoreCell;
 use crate::diagnostic::{Diagnostics, Severity};
-use crate::model::{ValidCell, counted};
+use crate::model::counted;
 use crate::summary::escape;
 
 /// Maximum number of cells in the line of success. Further cells are counted.
@@ -74,7 +75,7 @@ fn coloured(text: &str) -> String {
 /// `net.c, net.h: GRU 24 -> 48, 44 kB of weights, state kept, steps open`
 fn success(files: &[String], compilation: &Compilation) -> String {
     let model = &compilation.model;
-    let cells: Vec<&ValidCell> = model.cells();
+    let cells: Vec<&CoreCell> = model.cells();
     let mut parts: Vec<String> = cells.iter().take(MOST_CELLS).map(|cell| cell_text(cell)).collect();
     match cells.len().saturating_sub(MOST_CELLS) {
         0 => {}
@@ -97,7 +98,7 @@ fn success(files: &[String], compilation: &Compilation) -> String {
 }
 
 /// `GRU 24 -> 48`
-fn cell_text(cell: &ValidCell) -> String {
+fn cell_text(cell: &CoreCell) -> String {
     let kind = escape(cell.kind.op_name());
     let kind = kind.strip_suffix("Cell").unwrap_or(&kind);
     format!("{kind} {} -> {}", cell.input_size, cell.hidden_size)

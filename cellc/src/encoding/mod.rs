@@ -72,8 +72,8 @@ fn largest(line: &[f32]) -> f32 {
     largest_of(line.len(), &|k| line[k])
 }
 
-/// The scale of a row of 8-bit integers times a scale. Outside of [`SCALES`](crate::model::SCALES)
-/// for other rows.
+/// The scale of a row of 8-bit integers times a scale. Outside of the scales of
+/// `numerics` for other rows.
 pub(crate) fn scale_of_whole_numbers(row: &[f32]) -> f32 {
     own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16)
 }

@@ -7,9 +7,9 @@ use std::fmt::Write;
 
 use crate::arch::Instructions;
 use crate::arch::{Isa, Work};
+use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::emit::names::{Field, Interface};
 use crate::kernel::{BodyRef, Kernel, Local, Program};
-use crate::model::{ValidModel, ValidNode, ValidOp};
 use crate::pack::Packed;
 use crate::plan::Plan;
 
@@ -55,7 +55,7 @@ pub struct Code {
 
 impl Estimate {
     /// The estimate for a compiled model.
-    pub fn of(model: &ValidModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
+    pub fn of(model: &CoreModel, plan: &Plan, program: &Program, packed: &Packed, interface: &Interface) -> Self {
         let weight_bytes = packed.weight_bytes(program);
         let kept: usize = kept_elements(interface);
         let variables: usize = interface.variables.iter().map(Field::len).sum();
@@ -154,21 +154,21 @@ fn kept_elements(interface: &Interface) -> usize {
     interface.states.iter().map(|state| interface.inputs[state.input].len()).sum()
 }
 
-/// Multiply-adds of every operation in one step, in the order of [`ValidModel::all_nodes`].
-pub(crate) fn multiply_adds(model: &ValidModel, plan: &Plan) -> Vec<u64> {
+/// Multiply-adds of every operation in one step, in the order of [`CoreModel::all_nodes`].
+pub(crate) fn multiply_adds(model: &CoreModel, plan: &Plan) -> Vec<u64> {
     let mut products = plan.products.iter();
     let mut all = Vec::new();
     // remaining operations, each with its runs in one step
-    let mut rest: Vec<(&ValidNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
+    let mut rest: Vec<(&CoreNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
         all.push(match &node.op {
-            ValidOp::Cell(_) | ValidOp::Dense(_) => {
+            CoreOp::Cell(_) | CoreOp::Dense(_) => {
                 let product = &products.next().expect("a plan for every product").product;
                 product.multiply_adds() as u64 * (product.rows * product.steps) as u64 * runs
             }
-            ValidOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
-            ValidOp::Convolve(c) => c.multiply_adds() as u64 * runs,
-            ValidOp::Loop(body) => {
+            CoreOp::MatMul(m) => (m.batch * m.rows * m.inner * m.columns) as u64 * runs,
+            CoreOp::Convolve(c) => c.multiply_adds() as u64 * runs,
+            CoreOp::Loop(body) => {
                 rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
                 0
             }

@@ -3,11 +3,12 @@
 //!
 //! This module moves values and iterates over time. The [`Arithmetic`] computes.
 
-use crate::model::{
-    Concat, Convolve, Denormals, Dense, Integers, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction,
-    Reduce, Small, Softmax, Source, Tensor, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, Variable, View,
+use crate::core::{
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers, Lengths, Lookup,
+    LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Small, Softmax, Source, TopK, Variable, View,
     WeightSource,
 };
+use crate::model::Tensor;
 
 #[cfg(test)]
 pub(crate) mod written;
@@ -42,12 +43,8 @@ pub(crate) trait Arithmetic {
     fn known(&self, value: &Self::Value) -> Option<f64>;
 
     /// One step of a recurrent cell, for one row of the batch.
-    fn step(
-        &self,
-        cell: &ValidCell,
-        weights: &CellWeights<'_>,
-        step: StepInputs<'_, Self::Value>,
-    ) -> State<Self::Value>;
+    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, Self::Value>)
+    -> State<Self::Value>;
 
     /// The first `length` steps of one row of a sequence.
     ///
@@ -55,7 +52,7 @@ pub(crate) trait Arithmetic {
     /// unknown length is NaN.
     fn sequence(
         &self,
-        cell: &ValidCell,
+        cell: &CoreCell,
         weights: &CellWeights<'_>,
         row: &Row<'_, Self::Value>,
         length: f64,
@@ -80,10 +77,10 @@ pub(crate) trait Arithmetic {
     /// An operation on single elements.
     fn pointwise(&self, function: PointwiseFunction, operands: &[Self::Value]) -> Self::Value;
 
-    /// The element of a table's column for an index, as defined by [`crate::model::Lookup`].
+    /// The element of a table's column for an index, as defined by [`crate::core::Lookup`].
     fn lookup(&self, column: Column<'_, Self::Value>, number: &Self::Value) -> Self::Value;
 
-    /// The best elements of a row, and their places, as defined by [`crate::model::TopK`].
+    /// The best elements of a row, and their places, as defined by [`crate::core::TopK`].
     fn best(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
 
     /// Softmax, or its logarithm, of the given elements.
@@ -93,7 +90,7 @@ pub(crate) trait Arithmetic {
 /// The first `length` steps of one row of a sequence, as defined by [`Arithmetic::sequence`].
 pub(crate) fn steps_of<A: Arithmetic + ?Sized>(
     arithmetic: &A,
-    cell: &ValidCell,
+    cell: &CoreCell,
     weights: &CellWeights<'_>,
     row: &Row<'_, A::Value>,
     length: f64,
@@ -234,7 +231,7 @@ impl<'a> MatrixRow<'a> {
 
 /// A set of a cell's weights; the kind defines the order of gates and parts.
 pub(crate) struct CellWeights<'a> {
-    cell: &'a ValidCell,
+    cell: &'a CoreCell,
     w: (WeightNumbers<'a>, usize),
     r: (WeightNumbers<'a>, usize),
     b: Vec<(WeightNumbers<'a>, usize)>,
@@ -301,7 +298,7 @@ impl<V> Outcome<V> {
 /// If there are not as many of them, or elements of one, as the model has.
 pub(crate) fn evaluate<A: Arithmetic>(
     arithmetic: &A,
-    model: &ValidModel,
+    model: &CoreModel,
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
 ) -> Outcome<A::Value> {
@@ -325,7 +322,7 @@ pub(crate) fn evaluate<A: Arithmetic>(
 
 struct Evaluation<'a, A: Arithmetic> {
     arithmetic: &'a A,
-    model: &'a ValidModel,
+    model: &'a CoreModel,
     denormals: Denormals,
     parameters: &'a [Vec<f64>],
     variables: &'a [Vec<f64>],
@@ -387,38 +384,38 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         }
     }
 
-    fn nodes(&mut self, nodes: &[ValidNode]) {
+    fn nodes(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             let (out, values) = match &node.op {
-                ValidOp::Cell(cell) => {
+                CoreOp::Cell(cell) => {
                     self.cell(cell);
                     continue;
                 }
-                ValidOp::Loop(body) => {
+                CoreOp::Loop(body) => {
                     self.trips(body);
                     continue;
                 }
-                ValidOp::TopK(top) => {
+                CoreOp::TopK(top) => {
                     self.top_k(top);
                     continue;
                 }
-                ValidOp::Integers(integers) => (integers.out, self.integers(integers)),
-                ValidOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
-                ValidOp::Dense(dense) => (dense.out, self.dense(dense)),
-                ValidOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
-                ValidOp::Convolve(convolve) => (convolve.out, self.convolve(convolve)),
-                ValidOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
-                ValidOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
-                ValidOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
-                ValidOp::View(view) => (view.out, self.view(view)),
-                ValidOp::Concat(concat) => (concat.out, self.concat(concat)),
+                CoreOp::Integers(integers) => (integers.out, self.integers(integers)),
+                CoreOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
+                CoreOp::Dense(dense) => (dense.out, self.dense(dense)),
+                CoreOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
+                CoreOp::Convolve(convolve) => (convolve.out, self.convolve(convolve)),
+                CoreOp::Pointwise(pointwise) => (pointwise.out, self.pointwise(pointwise)),
+                CoreOp::Softmax(softmax) => (softmax.out, self.softmax(softmax)),
+                CoreOp::Reduce(reduce) => (reduce.out, self.reduce(reduce)),
+                CoreOp::View(view) => (view.out, self.view(view)),
+                CoreOp::Concat(concat) => (concat.out, self.concat(concat)),
             };
             self.values[out] = if self.denormals.is_flushed_at(out) { self.flush(values) } else { values };
         }
     }
 
     /// A recurrent cell: its single step is a sequence of one.
-    fn cell(&mut self, cell: &ValidCell) {
+    fn cell(&mut self, cell: &CoreCell) {
         let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
         let set = cell.weight_set;
         let b = cell.b.iter().zip(cell.layout.bias_tensors());
@@ -636,7 +633,7 @@ impl<'a, A: Arithmetic> Evaluation<'a, A> {
         side_by_side(&concat.inputs.iter().map(part).collect::<Vec<_>>())
     }
 
-    fn trips(&mut self, body: &ValidLoop) {
+    fn trips(&mut self, body: &CoreLoop) {
         for carried in &body.carried {
             self.values[carried.value] = self.kept(carried.initial);
         }

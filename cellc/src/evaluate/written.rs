@@ -1,13 +1,14 @@
 //! Models written out by hand, for tests.
 
-use crate::model::{
-    Activation, ElementType, LayerPlace, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue, Sequence,
-    Source, Tensor, ValidModel, ValidNode, ValidOp, ValidValue, Variable, WeightSource,
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Lengths, Parameter, Pointwise, PointwiseFunction, ResultValue,
+    Sequence, Source, Variable, WeightSource,
 };
+use crate::model::{Activation, ElementType, Tensor};
 
 /// A model that is being written.
 #[derive(Default)]
-pub(crate) struct Written(pub(crate) ValidModel);
+pub(crate) struct Written(pub(crate) CoreModel);
 
 impl Written {
     pub(crate) fn parameter(&mut self, shape: &[usize]) -> Source {
@@ -55,17 +56,17 @@ impl Written {
     }
 
     pub(crate) fn value(&mut self, shape: &[usize]) -> usize {
-        self.0.values.push(ValidValue { shape: shape.to_vec() });
+        self.0.values.push(CoreValue { shape: shape.to_vec() });
         self.0.values.len() - 1
     }
 
-    pub(crate) fn push(&mut self, op: ValidOp) {
+    pub(crate) fn push(&mut self, op: CoreOp) {
         self.0.nodes.push(node(op));
     }
 
     pub(crate) fn pointwise(&mut self, function: PointwiseFunction, inputs: &[Source], shape: &[usize]) -> Source {
         let out = self.value(shape);
-        self.push(ValidOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
+        self.push(CoreOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
         Source::Value(out)
     }
 
@@ -75,8 +76,8 @@ impl Written {
     }
 }
 
-pub(crate) fn node(op: ValidOp) -> ValidNode {
-    ValidNode { name: String::new(), kind: String::new(), op, ledger: Vec::new(), layer: LayerPlace::default() }
+pub(crate) fn node(op: CoreOp) -> CoreNode {
+    CoreNode { name: String::new(), kind: String::new(), op, ledger: Vec::new(), layer: LayerPlace::default() }
 }
 
 /// Activations that change nothing, so that sums can be followed by hand: relu of what is positive.

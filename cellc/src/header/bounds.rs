@@ -2,8 +2,8 @@
 
 use super::rounded_up;
 use crate::bound::{self, Claim, Profile, Seen, Useless};
+use crate::core::CoreModel;
 use crate::emit::names::Interface;
-use crate::model::ValidModel;
 use crate::numerics::Precisions;
 use crate::plan::Plan;
 use crate::request::Numerics;
@@ -40,7 +40,7 @@ enum Claims {
 impl Bounds {
     /// Bounds for a model and its plan.
     pub(crate) fn new(
-        model: &ValidModel,
+        model: &CoreModel,
         (plan, products): (&Plan, &Precisions),
         numerics: &Numerics,
         interface: &Interface,

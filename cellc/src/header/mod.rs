@@ -6,12 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::activation;
 use crate::bound::Seen;
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Integers, WeightSource};
 use crate::emit::names::Interface;
 use crate::free_run::FreeRun;
-use crate::model::{
-    BiasPart, CellKind, ElementType, Integers, LedgerEntry, LstmGateOrder, ResetGate, ValidCell, ValidModel, ValidNode,
-    ValidOp, WeightLayout, WeightSource,
-};
+use crate::model::{BiasPart, CellKind, ElementType, LedgerEntry, LstmGateOrder, ResetGate, WeightLayout};
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
 use crate::request::{Accuracy, Arithmetic, Language, Numerics, Options, WeightFormat};
@@ -31,12 +29,12 @@ const NOT_FINITE: [&str; 2] = [
 ];
 
 /// The sentence of [`NOT_FINITE`] for a model.
-fn not_finite(model: &ValidModel) -> String {
+fn not_finite(model: &CoreModel) -> String {
     let chooses = |name: &str| {
         let name = name.to_ascii_lowercase();
         ["clip", "clamp", "relu", "max", "min"].iter().any(|part| name.contains(part))
     };
-    let is_clipped = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.clip.is_some());
+    let is_clipped = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.clip.is_some());
     let in_nodes = model.all_nodes().iter().any(|node| chooses(&node.kind) || is_clipped(&node.op));
     let has = in_nodes || model.activations().into_iter().any(|activation| chooses(&activation.label()));
     NOT_FINITE[usize::from(!has)].to_owned()
@@ -50,10 +48,10 @@ const POWERS: &str = "Exception: a power of an infinity, of a zero of either sig
                       infinite or not a whole number, may be NaN or have the other sign.";
 
 /// The exceptions to [`NOT_FINITE`] for a model.
-pub(crate) fn not_finite_exceptions(model: &ValidModel) -> Vec<&'static str> {
+pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
-    let has = |is: fn(&ValidNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| matches!(node.op, ValidOp::TopK(_))).then_some(UNORDERED);
+    let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
+    let chooses = has(|node| matches!(node.op, CoreOp::TopK(_))).then_some(UNORDERED);
     let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
     chooses.into_iter().chain(powers).collect()
 }
@@ -70,7 +68,7 @@ fn ledger_line(entry: &LedgerEntry) -> String {
 /// The lines of the header before the bounds, without comment signs. No line contains the end of a
 /// comment of either language.
 pub(crate) fn lines(
-    model: &ValidModel,
+    model: &CoreModel,
     (plan, products): (&Plan, &Precisions),
     options: &Options,
     interface: &Interface,
@@ -142,7 +140,7 @@ pub(crate) fn lines(
         lines.push(format!("{} is {} in the model and f32 here.", escape(name), parameter.element.name()));
     }
     for node in model.all_nodes() {
-        let ValidOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
+        let CoreOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
         let name = interface.inputs.iter().find(|field| field.index == *parameter).map_or("", |field| &field.name);
         let rows = model.parameters[*parameter].rows;
         lines.push(match rows {
@@ -183,7 +181,7 @@ fn multiply_adds(plan: &Plan) -> String {
 }
 
 /// True if an attribute has its default value, or if the title of the cell states the attribute.
-fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
+fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
     let Some(given) = &entry.given else { return true };
     let functions: Vec<_> = cell.kind.default_activations().iter().map(|function| function.label()).collect();
     let listed =
@@ -201,7 +199,7 @@ fn is_default(entry: &LedgerEntry, cell: &ValidCell) -> bool {
 
 /// The arithmetic of matrix products, unless all products are f32; with names of layers if layers
 /// differ.
-pub(crate) fn integers(model: &ValidModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
+pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
     let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
         let precision = products.of(node.op.first_value());
@@ -225,8 +223,8 @@ pub(crate) fn integers(model: &ValidModel, products: &Precisions, asked: &Numeri
         lines.push(format!("Matrices: {}.", layers.iter().map(each).collect::<Vec<_>>().join("; ")));
     }
     lines.extend(layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned));
-    let in_windows = |node: &&ValidNode| match &node.op {
-        ValidOp::Convolve(of) => of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32,
+    let in_windows = |node: &&CoreNode| match &node.op {
+        CoreOp::Convolve(of) => of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32,
         _ => false,
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
@@ -245,7 +243,7 @@ pub(crate) fn integers(model: &ValidModel, products: &Precisions, asked: &Numeri
         for node in model.all_nodes() {
             let len = match (vector, &node.op) {
                 (Vector::X, op) => op.input_size(),
-                (Vector::H, ValidOp::Cell(cell)) => Some(cell.hidden_size),
+                (Vector::H, CoreOp::Cell(cell)) => Some(cell.hidden_size),
                 (Vector::H, _) => None,
             };
             let of = |len| products.of(node.op.first_value()).own(vector, len);
@@ -302,7 +300,7 @@ fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
 }
 
 /// The errors of activation functions, unless the accuracy is exact.
-pub(crate) fn activations(model: &ValidModel, accuracy: Accuracy) -> Vec<String> {
+pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy) -> Vec<String> {
     if accuracy == Accuracy::Exact {
         return Vec::new();
     }
@@ -345,11 +343,11 @@ fn rounded_up(bound: f64) -> String {
 }
 
 /// The number of operations of each kind, without recurrent layers.
-fn operations(model: &ValidModel) -> Vec<String> {
+fn operations(model: &CoreModel) -> Vec<String> {
     let nodes = model.operations();
     // a recurrent layer adds operations to join directions and to cut sequences
     let recurrent: BTreeSet<&str> =
-        nodes.iter().filter(|node| matches!(node.op, ValidOp::Cell(_))).map(|node| &node.kind[..]).collect();
+        nodes.iter().filter(|node| matches!(node.op, CoreOp::Cell(_))).map(|node| &node.kind[..]).collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     // an integer input is converted to f32: the model has no operation for that
     for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
@@ -366,7 +364,7 @@ fn operations(model: &ValidModel) -> Vec<String> {
 }
 
 /// True unless all biases of the cell are zero.
-fn adds_biases(model: &ValidModel, cell: &ValidCell) -> bool {
+fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
     cell.b.iter().any(|b| match *b {
         WeightSource::Parameter(_) => true,
         WeightSource::Constant(index) => {
@@ -377,7 +375,7 @@ fn adds_biases(model: &ValidModel, cell: &ValidCell) -> bool {
     })
 }
 
-fn gate_order(cell: &ValidCell, interface: &Interface) -> String {
+fn gate_order(cell: &CoreCell, interface: &Interface) -> String {
     let order = cell.layout.order(cell.kind);
     let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Rnn, _) => return "one gate".to_owned(),

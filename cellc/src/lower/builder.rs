@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Lowering;
+use crate::core::{CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
 use crate::kernel::{
     Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Place, Role, Scalar, Stmt, Type, Var, Walk,
     WindowId,
 };
-use crate::model::{Activation, Pointwise, PointwiseFunction, Source, ValidNode, ValidOp};
+use crate::model::Activation;
 use crate::plan::{Half, Phase};
 
 /// A kernel under construction, with access to the program around the kernel.
@@ -39,28 +40,28 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// The statements of an operation with its fused pointwise work, and their documentation.
-    pub(super) fn statements(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn statements(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
         self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
         match self.lowering.root(node) {
-            ValidOp::Cell(cell) => self.cell(cell),
-            ValidOp::Dense(dense) => self.dense(dense),
-            ValidOp::MatMul(matmul) => self.matmul(matmul),
-            ValidOp::Convolve(convolve) => self.convolve(convolve),
-            ValidOp::Pointwise(pointwise) => self.pointwise(pointwise),
-            ValidOp::Softmax(softmax) => self.softmax(softmax),
-            ValidOp::Reduce(reduce) => self.reduce(reduce),
-            ValidOp::View(view) => self.view(view),
-            ValidOp::Concat(concat) => self.concat(concat),
-            ValidOp::Loop(body) => self.body(body),
-            ValidOp::Integers(integers) => self.integers(integers),
-            ValidOp::Lookup(lookup) => self.lookup(lookup),
-            ValidOp::TopK(top) => self.top_k(top),
+            CoreOp::Cell(cell) => self.cell(cell),
+            CoreOp::Dense(dense) => self.dense(dense),
+            CoreOp::MatMul(matmul) => self.matmul(matmul),
+            CoreOp::Convolve(convolve) => self.convolve(convolve),
+            CoreOp::Pointwise(pointwise) => self.pointwise(pointwise),
+            CoreOp::Softmax(softmax) => self.softmax(softmax),
+            CoreOp::Reduce(reduce) => self.reduce(reduce),
+            CoreOp::View(view) => self.view(view),
+            CoreOp::Concat(concat) => self.concat(concat),
+            CoreOp::Loop(body) => self.body(body),
+            CoreOp::Integers(integers) => self.integers(integers),
+            CoreOp::Lookup(lookup) => self.lookup(lookup),
+            CoreOp::TopK(top) => self.top_k(top),
         }
     }
 
     /// The statements of an operation inside branches: computed only on the sides of conditions
     /// that need the operation.
-    pub(super) fn statements_on_sides(&mut self, node: &'m ValidNode) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn statements_on_sides(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
         let (mut doc, mut body) = self.statements(node);
         let sides = self.lowering.sides(node);
         if !sides.is_empty() {

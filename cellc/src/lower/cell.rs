@@ -8,8 +8,9 @@ use super::pointwise::End;
 use super::product::{Rows, X, for_rows, for_tiles};
 use super::step::CellStep;
 use super::{gru, lstm, rnn};
+use crate::core::{CoreCell, Lengths, Sequence, Source};
 use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Type, Var};
-use crate::model::{Activation, CellKind, Lengths, Sequence, Source, ValidCell, counted};
+use crate::model::{Activation, CellKind, counted};
 use crate::plan::{self, Phase, ProductPlan};
 
 /// The statements of one step.
@@ -27,7 +28,7 @@ fn step<'m>(
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn cell(&mut self, cell: &'m ValidCell) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn cell(&mut self, cell: &'m CoreCell) -> (Vec<String>, Vec<Stmt>) {
         let mut doc = match cell.kind {
             CellKind::Rnn => rnn::doc(cell),
             CellKind::Gru(_) | CellKind::Augru(_) => gru::doc(cell),
@@ -49,13 +50,13 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The pointwise work on the new h of every step, if any is fused.
-    fn end_of(&mut self, cell: &ValidCell) -> Option<End<'m>> {
+    fn end_of(&mut self, cell: &CoreCell) -> Option<End<'m>> {
         let root = cell.y.or(cell.h_out)?;
         self.lowering.plan.fusion.starting(root)?;
         Some(self.end(root, cell.hidden_size))
     }
 
-    fn product_of(&self, cell: &ValidCell) -> (&'m ProductPlan, &'m PackedWeights) {
+    fn product_of(&self, cell: &CoreCell) -> (&'m ProductPlan, &'m PackedWeights) {
         self.lowering.product(cell.first_value())
     }
 
@@ -64,7 +65,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         value.and_then(|value| self.lowering.places[value])
     }
 
-    fn one_step(&mut self, cell: &'m ValidCell, end: Option<End<'m>>) -> Vec<Stmt> {
+    fn one_step(&mut self, cell: &'m CoreCell, end: Option<End<'m>>) -> Vec<Stmt> {
         let (inputs, units) = (cell.input_size, cell.hidden_size);
         let product = self.product_of(cell);
         let half = self.half;
@@ -134,7 +135,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         var
     }
 
-    fn sequence(&mut self, cell: &'m ValidCell, sequence: &'m Sequence, end: Option<End<'m>>) -> Vec<Stmt> {
+    fn sequence(&mut self, cell: &'m CoreCell, sequence: &'m Sequence, end: Option<End<'m>>) -> Vec<Stmt> {
         let (inputs, units, steps) = (cell.input_size, cell.hidden_size, sequence.steps);
         let x = self.lowering.source(cell.x);
         let h = self.lowering.source(cell.h);
@@ -316,7 +317,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The activation of a sum: clipped first where the cell clips.
-    pub(super) fn activate(&mut self, cell: &ValidCell, activation: Activation, value: Expr) -> Expr {
+    pub(super) fn activate(&mut self, cell: &CoreCell, activation: Activation, value: Expr) -> Expr {
         let lanes = value.ty(self.locals()).lanes;
         let value = match cell.clip {
             None => value,
@@ -336,7 +337,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
 /// One row of a batch of sequences.
 struct SequenceRow<'m> {
-    cell: &'m ValidCell,
+    cell: &'m CoreCell,
     sequence: &'m Sequence,
     x: Place,
     h: Place,

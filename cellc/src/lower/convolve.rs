@@ -15,8 +15,9 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
+use crate::core::{Convolve, Pairs, offsets};
 use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Var, Walk};
-use crate::model::{Convolve, Pairs, counted, offsets};
+use crate::model::counted;
 use crate::plan::{self, Along};
 
 /// The places of x, weights, operands and output for a part of a convolution.
@@ -59,7 +60,7 @@ const FEW_TAPS: usize = 16;
 struct Integers {
     /// The scale of x.
     scale: Scale,
-    /// As in [`Pairs`](crate::model::Pairs).
+    /// As in [`Pairs`](crate::core::Pairs).
     second: usize,
     /// Scratch memory: one channel, rounded.
     rounded: Place,

@@ -2,8 +2,8 @@
 
 use super::builder::KernelBuilder;
 use super::product::{Operands, Rows, Sums, X, for_tiles};
+use crate::core::Dense;
 use crate::kernel::Stmt;
-use crate::model::Dense;
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn dense(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {

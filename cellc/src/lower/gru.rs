@@ -3,14 +3,15 @@
 use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
 use super::step::CellStep;
+use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{ResetGate, ValidCell};
+use crate::model::ResetGate;
 
 /// Positions in [`plan::Product::sums`] of a GRU, after z and r in either order.
 const N: usize = 2;
 const M: usize = 3;
 
-pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
+pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
     let title = format!("{}, linear_before_reset = {}:", cell.kind.op_name(), u8::from(after));
     [vec![title], cell.equations()].concat()
@@ -25,7 +26,7 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
 }
 
 /// Activates the lanes of z and r in a run. The candidate needs r first.
-fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value: Expr) -> Expr {
+fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sum: usize, value: Expr) -> Expr {
     match sum {
         0..N => rows.builder.activate(cell, cell.activations[0], value),
         _ => value,
@@ -33,7 +34,7 @@ fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sum: usize, value
 }
 
 /// z or r of a vector, activated now unless the whole run has been activated.
-fn gate(rows: &mut Rows<'_, '_, '_>, cell: &ValidCell, sums: &Sums, which: usize) -> Expr {
+fn gate(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sums: &Sums, which: usize) -> Expr {
     let value = sums.values[which].clone();
     if sums.active { value } else { rows.builder.activate(cell, cell.activations[0], value) }
 }

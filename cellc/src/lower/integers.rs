@@ -1,8 +1,9 @@
 //! Conversions between integers of the interface and f32 numbers of kernels.
 
 use super::builder::{KernelBuilder, op};
+use crate::core::{Integers, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{ElementType, Integers, Source, counted};
+use crate::model::{ElementType, counted};
 
 /// 2^23: from 2^23 to 2^24, the low bits of an f32 are its distance from 2^23.
 const WHOLE: f32 = 8_388_608.0;

@@ -2,8 +2,8 @@
 
 use super::builder::{KernelBuilder, copy};
 use super::product::for_rows;
+use crate::core::{Concat, Source, View};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
-use crate::model::{Concat, Source, View};
 
 /// Distances between neighbours along each dimension of a tensor in C order, in elements.
 pub(super) fn strides(shape: &[usize]) -> Vec<usize> {

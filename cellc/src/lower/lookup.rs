@@ -3,8 +3,9 @@
 use super::builder::{KernelBuilder, copy, op};
 use super::integers::{between, number};
 use super::product::for_rows;
+use crate::core::{Lookup, Source};
 use crate::kernel::{Expr, LaneOp, Stmt};
-use crate::model::{Lookup, Source, counted};
+use crate::model::counted;
 
 impl<'m> KernelBuilder<'_, 'm> {
     /// Negative indices count from the end of the table. Indices beyond either end are clamped, and

@@ -8,11 +8,12 @@
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
 use super::storage::Destinations;
+use crate::core::{CoreLoop, LoopResult, Source};
 use crate::kernel::{Place, Stmt};
-use crate::model::{LoopResult, Source, ValidLoop, counted};
+use crate::model::counted;
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn body(&mut self, body: &'m ValidLoop) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn body(&mut self, body: &'m CoreLoop) -> (Vec<String>, Vec<Stmt>) {
         let trips = body.trips;
         let mut before = Vec::new();
         let mut walks = Vec::new();
@@ -115,7 +116,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Assigns the carried values for the next trip.
-    fn hand_on(&mut self, trip: &mut Vec<Stmt>, body: &'m ValidLoop) {
+    fn hand_on(&mut self, trip: &mut Vec<Stmt>, body: &'m CoreLoop) {
         let mut then = Vec::new();
         for carried in &body.carried {
             if carried.next == Source::Value(carried.value) {

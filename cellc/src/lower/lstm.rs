@@ -4,10 +4,10 @@
 use super::builder::{flush, load, op};
 use super::product::{Column, Operands, Panel, Rows, Sums};
 use super::step::CellStep;
+use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::ValidCell;
 
-pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
+pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     [vec!["LSTMCell:".to_owned()], cell.equations()].concat()
 }
 

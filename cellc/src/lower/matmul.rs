@@ -3,8 +3,8 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
+use crate::core::MatMul;
 use crate::kernel::{Expr, LaneOp, Stmt};
-use crate::model::MatMul;
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {

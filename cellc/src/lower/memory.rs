@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::builder::params;
+use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, WeightSource};
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
-use crate::model::{Denormals, ElementType, Lengths, Source, ValidCell, ValidModel, ValidOp, WeightSource};
+use crate::model::ElementType;
 use crate::plan::Plan;
 
 /// The buffers of the packed weights of a product.
@@ -58,7 +59,7 @@ pub(crate) fn element_of(element: ElementType) -> Element {
 }
 
 impl Memory {
-    pub(super) fn new(model: &ValidModel, plan: &Plan, denormals: &Denormals) -> Self {
+    pub(super) fn new(model: &CoreModel, plan: &Plan, denormals: &Denormals) -> Self {
         let mut memory = Self {
             program: Program { alignment: plan.arch.alignment, ..Program::default() },
             parameters: Vec::new(),
@@ -95,7 +96,7 @@ impl Memory {
             }
         }
         for node in &nodes {
-            if let ValidOp::Cell(ValidCell { sequence: Some(sequence), .. }) = &node.op
+            if let CoreOp::Cell(CoreCell { sequence: Some(sequence), .. }) = &node.op
                 && let Lengths::Constant(lengths) = &sequence.lengths
             {
                 memory.add_table(lengths);
@@ -109,7 +110,7 @@ impl Memory {
             memory.weights.push(weights);
         }
         for node in &nodes {
-            let ValidOp::Convolve(of) = &node.op else { continue };
+            let CoreOp::Convolve(of) = &node.op else { continue };
             let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
             let (from, index) = (memory.constant(w), memory.convolutions.len());
             let packed = memory.pack_convolution(of, plan, index, from);
@@ -131,7 +132,7 @@ impl Memory {
         BufferId(self.program.buffers.len() - 1)
     }
 
-    fn add_constant(&mut self, model: &ValidModel, index: usize) -> BufferId {
+    fn add_constant(&mut self, model: &CoreModel, index: usize) -> BufferId {
         if let Some(id) = self.constants[index] {
             return id;
         }
@@ -162,7 +163,7 @@ impl Memory {
     }
 
     /// The buffer of weights. `None` if all weights are zero.
-    pub(super) fn weight(&mut self, model: &ValidModel, source: WeightSource) -> Option<BufferId> {
+    pub(super) fn weight(&mut self, model: &CoreModel, source: WeightSource) -> Option<BufferId> {
         match source {
             WeightSource::Parameter(i) => Some(self.parameters[i]),
             WeightSource::Constant(i) => Some(self.add_constant(model, i)),

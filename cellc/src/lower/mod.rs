@@ -31,17 +31,18 @@ mod top_k;
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Denormals, Small, Source};
 use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program, Role, Type,
 };
-use crate::model::{Activation, Denormals, Small, Source, ValidCell, ValidModel, ValidNode, ValidOp};
+use crate::model::Activation;
 use crate::plan::{Plan, ProductPlan, Side, Unrolled};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
 use memory::{Memory, PackedWeights};
 
 /// Lowers a model for every instruction set of the plan.
-pub(crate) fn lower(model: &ValidModel, plan: &Plan) -> Program {
+pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.stack_limit);
     let memory = Memory::new(model, plan, &denormals);
     let bodies = (0..plan.isas.len()).map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
@@ -50,7 +51,7 @@ pub(crate) fn lower(model: &ValidModel, plan: &Plan) -> Program {
 
 /// A body under construction, and the buffers of its values.
 struct Lowering<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     plan: &'m Plan,
     denormals: &'m Denormals,
     memory: &'m Memory,
@@ -62,8 +63,8 @@ struct Lowering<'m> {
     /// By value: its place, once known.
     places: Vec<Option<Place>>,
     /// By value: the operation that computes the value.
-    producers: BTreeMap<usize, &'m ValidNode>,
-    /// By the first value of an operation: its index in [`ValidModel::all_nodes`].
+    producers: BTreeMap<usize, &'m CoreNode>,
+    /// By the first value of an operation: its index in [`CoreModel::all_nodes`].
     positions: BTreeMap<usize, usize>,
     /// By name: the number of kernels so far.
     named: BTreeMap<&'static str, usize>,
@@ -71,7 +72,7 @@ struct Lowering<'m> {
 
 impl<'m> Lowering<'m> {
     fn new(
-        model: &'m ValidModel,
+        model: &'m CoreModel,
         plan: &'m Plan,
         denormals: &'m Denormals,
         memory: &'m Memory,
@@ -79,7 +80,7 @@ impl<'m> Lowering<'m> {
     ) -> Self {
         let nodes = model.all_nodes();
         // operations without a read value have been dropped
-        let first = |node: &ValidNode| node.op.outputs()[0];
+        let first = |node: &CoreNode| node.op.outputs()[0];
         let products = nodes.iter().filter(|node| node.op.is_product()).enumerate();
         let producers = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(|value| (value, *node)));
         Self {
@@ -153,7 +154,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The sides of conditions that need an operation, outermost first.
-    fn sides(&self, node: &ValidNode) -> &'m [Side] {
+    fn sides(&self, node: &CoreNode) -> &'m [Side] {
         self.plan.branches.sides(node.op.outputs()[0])
     }
 
@@ -189,33 +190,33 @@ impl<'m> Lowering<'m> {
 
     /// Lowers one operation to a kernel, if the operation needs one. A cell with two halves becomes
     /// two kernels.
-    fn kernel_of(&mut self, node: &'m ValidNode) {
+    fn kernel_of(&mut self, node: &'m CoreNode) {
         if !self.is_computed(node) {
             return;
         }
         let op = self.root(node);
         let unroll = match op {
-            ValidOp::Cell(_) | ValidOp::Dense(_) => self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully,
+            CoreOp::Cell(_) | CoreOp::Dense(_) => self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully,
             _ => false,
         };
         let name = self.name(match op {
-            ValidOp::Cell(ValidCell { sequence: None, .. }) => "cell",
-            ValidOp::Cell(_) => "sequence",
-            ValidOp::Dense(_) => "dense",
-            ValidOp::MatMul(_) => "matmul",
-            ValidOp::Convolve(_) => "convolve",
-            ValidOp::Pointwise(_) => "pointwise",
-            ValidOp::Softmax(_) => "softmax",
-            ValidOp::Reduce(_) => "reduce",
-            ValidOp::View(_) => "view",
-            ValidOp::Concat(_) => "concat",
-            ValidOp::Loop(_) => "loop",
-            ValidOp::Integers(_) => "integers",
-            ValidOp::Lookup(_) => "lookup",
-            ValidOp::TopK(_) => "top_k",
+            CoreOp::Cell(CoreCell { sequence: None, .. }) => "cell",
+            CoreOp::Cell(_) => "sequence",
+            CoreOp::Dense(_) => "dense",
+            CoreOp::MatMul(_) => "matmul",
+            CoreOp::Convolve(_) => "convolve",
+            CoreOp::Pointwise(_) => "pointwise",
+            CoreOp::Softmax(_) => "softmax",
+            CoreOp::Reduce(_) => "reduce",
+            CoreOp::View(_) => "view",
+            CoreOp::Concat(_) => "concat",
+            CoreOp::Loop(_) => "loop",
+            CoreOp::Integers(_) => "integers",
+            CoreOp::Lookup(_) => "lookup",
+            CoreOp::TopK(_) => "top_k",
         });
         let halves = match op {
-            ValidOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
+            CoreOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
             _ => None,
         };
         let Some(halves) = halves else {

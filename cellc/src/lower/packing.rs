@@ -3,8 +3,9 @@
 use std::collections::btree_map::Entry;
 
 use super::memory::{Memory, PackedWeights, Recipe};
+use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs};
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
-use crate::model::{BiasPart, Convolve, Pairs, ValidCell, ValidModel, ValidOp};
+use crate::model::BiasPart;
 use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
 use crate::request::WeightFormat;
 
@@ -28,19 +29,19 @@ impl Memory {
     /// `index` numbers the products.
     pub(super) fn pack(
         &mut self,
-        model: &ValidModel,
-        op: &ValidOp,
+        model: &CoreModel,
+        op: &CoreOp,
         (plan, index): (&ProductPlan, usize),
     ) -> PackedWeights {
         // W, R, B, P, and the index of the set of W, R, B
         let (w, r, b, p, set, input_stride, transposed) = match op {
-            ValidOp::Cell(cell) => {
+            CoreOp::Cell(cell) => {
                 let p = cell.p.and_then(|p| self.weight(model, p));
                 let (w, r) = (self.weight(model, cell.w), self.weight(model, cell.r));
                 let b: Vec<_> = cell.b.iter().map(|b| self.weight(model, *b)).collect();
                 (w, r, b, p, cell.weight_set, 1, true)
             }
-            ValidOp::Dense(dense) => {
+            CoreOp::Dense(dense) => {
                 let stride = if dense.transposed { 1 } else { dense.outputs };
                 (self.weight(model, dense.w), None, Vec::new(), None, 0, stride, dense.transposed)
             }
@@ -55,11 +56,11 @@ impl Memory {
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
-            ValidOp::Cell(ValidCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
+            CoreOp::Cell(CoreCell { layout, .. }) => (&layout.gates[..], &layout.biases[..], layout.bias_tensors()),
             _ => (&[0][..], &[][..], Vec::new()),
         };
         let peepholes = match op {
-            ValidOp::Cell(ValidCell { layout, .. }) => layout.peepholes,
+            CoreOp::Cell(CoreCell { layout, .. }) => layout.peepholes,
             _ => [0; 3],
         };
         let dim = |extent, from_stride: usize, to_stride| CopiedDim {

@@ -3,8 +3,8 @@
 
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
+use crate::core::{CoreOp, Pointwise, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
-use crate::model::{Pointwise, Source, ValidOp};
 use crate::plan::{self, Along};
 
 /// The pointwise operations fused into an operation. The result of the operation has rows with a
@@ -134,7 +134,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     fn links(&self, root: usize) -> Vec<&'m Pointwise> {
         let link = |value: &usize| match &self.lowering.producers[value].op {
-            ValidOp::Pointwise(pointwise) => pointwise,
+            CoreOp::Pointwise(pointwise) => pointwise,
             _ => unreachable!("plan: only pointwise operations are fused"),
         };
         self.lowering.plan.fusion.links(root).iter().map(link).collect()

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::{Scale, Words};
+use crate::core::Source;
 use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::Source;
 use crate::plan;
 
 /// 1.5 * 2^23: adding this number to a small number rounds to a whole number, half to even.

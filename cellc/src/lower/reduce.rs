@@ -5,8 +5,8 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
+use crate::core::{PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
-use crate::model::{PointwiseFunction, Reduce, Source};
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {

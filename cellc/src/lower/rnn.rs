@@ -2,10 +2,10 @@
 
 use super::product::{Operands, Rows};
 use super::step::CellStep;
+use crate::core::CoreCell;
 use crate::kernel::Stmt;
-use crate::model::ValidCell;
 
-pub(super) fn doc(cell: &ValidCell) -> Vec<String> {
+pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     vec![format!("RNNCell: {}", cell.equations().concat())]
 }
 

@@ -6,8 +6,9 @@
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
 use super::product::for_rows;
+use crate::core::{Softmax, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{Activation, Softmax, Source, counted};
+use crate::model::{Activation, counted};
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {

@@ -3,13 +3,13 @@
 use super::builder::KernelBuilder;
 use super::pointwise::End;
 use super::product::{Column, X};
+use crate::core::CoreCell;
 use crate::kernel::{Expr, Place, Stmt, Var};
-use crate::model::ValidCell;
 
 /// One step of one row, or of several rows computed together.
 #[derive(Clone, Copy)]
 pub(super) struct CellStep<'e, 'm> {
-    pub(super) cell: &'m ValidCell,
+    pub(super) cell: &'m CoreCell,
     /// The number of rows. Lengths below are per row.
     pub(super) rows: usize,
     /// 1 at run time if panels are walked from the last to the first. `None`: always from the

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Lowering;
 use super::layout::is_contiguous;
+use crate::core::{CoreNode, CoreOp, Source, View};
 use crate::kernel::{Base, Place, Role};
-use crate::model::{Source, ValidNode, ValidOp, View};
 
 /// By value: the place that another operation wants.
 pub(super) type Destinations = BTreeMap<usize, Place>;
@@ -31,11 +31,11 @@ impl<'m> Lowering<'m> {
     }
 
     /// Chooses the places of the values of one level: the model, or one loop body.
-    pub(super) fn place(&mut self, nodes: &'m [ValidNode], mut wanted: Destinations) {
+    pub(super) fn place(&mut self, nodes: &'m [CoreNode], mut wanted: Destinations) {
         let own: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
         for node in nodes.iter().rev() {
             match &node.op {
-                ValidOp::View(view) => {
+                CoreOp::View(view) => {
                     if let (Some(place), Source::Value(input)) = (wanted.get(&view.out).copied(), view.input)
                         && self.is_whole(view)
                         && own.contains(&input)
@@ -43,7 +43,7 @@ impl<'m> Lowering<'m> {
                         wanted.entry(input).or_insert(place);
                     }
                 }
-                ValidOp::Concat(concat) => {
+                CoreOp::Concat(concat) => {
                     let model = self.model;
                     let shape = &model.values[concat.out].shape;
                     let place = match wanted.get(&concat.out) {
@@ -74,7 +74,7 @@ impl<'m> Lowering<'m> {
             for value in node.op.outputs() {
                 let place = match (wanted.get(&value).filter(|place| !busy.contains(&place.base)), &node.op) {
                     (Some(place), _) => Some(*place),
-                    (None, ValidOp::View(view)) if is_contiguous(view, &self.model.values[view.out].shape) => {
+                    (None, CoreOp::View(view)) if is_contiguous(view, &self.model.values[view.out].shape) => {
                         self.known_place(view.input).map(|place| place.at(view.offset))
                     }
                     // in registers only
@@ -88,7 +88,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// The bases that an operation and its fused operations read.
-    fn bases_read(&self, node: &'m ValidNode, wanted: &Destinations) -> Vec<Base> {
+    fn bases_read(&self, node: &'m CoreNode, wanted: &Destinations) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
         let mut reads = root.reads();
@@ -100,13 +100,13 @@ impl<'m> Lowering<'m> {
         // a cell's states, as pointwise work on a state may be stored too
         reads.extend(root.outputs().into_iter().map(Source::Value));
         // a view of the whole wanted place reads nothing
-        if let ValidOp::View(view) = &node.op
+        if let CoreOp::View(view) = &node.op
             && self.is_whole(view)
             && self.known_place(view.input).is_none_or(|place| wanted.get(&view.out) == Some(&place))
         {
             return Vec::new();
         }
-        if let ValidOp::Concat(_) = &node.op {
+        if let CoreOp::Concat(_) = &node.op {
             return Vec::new();
         }
         reads.into_iter().filter_map(|source| self.known_place(source)).map(|place| place.base).collect()
@@ -133,14 +133,14 @@ impl<'m> Lowering<'m> {
 
     /// True if an operation needs statements. False for views without a copy, and for operations
     /// that another operation's kernel computes.
-    pub(super) fn is_computed(&self, node: &ValidNode) -> bool {
+    pub(super) fn is_computed(&self, node: &CoreNode) -> bool {
         match &node.op {
-            ValidOp::View(view) => {
+            CoreOp::View(view) => {
                 self.places[view.out]
                     .is_some_and(|place| self.known_place(view.input).is_none_or(|from| from.at(view.offset) != place))
                     && !self.plan.fusion.is_inner(view.out)
             }
-            ValidOp::Concat(concat) => {
+            CoreOp::Concat(concat) => {
                 let Some(mut place) = self.places[concat.out] else { return true };
                 let outer: usize = self.model.values[concat.out].shape[..concat.axis].iter().product();
                 let mut in_place = outer == 1;
@@ -162,7 +162,7 @@ impl<'m> Lowering<'m> {
 
     /// The operation at the start of a node's fused chain. The operation itself if nothing is
     /// fused.
-    pub(super) fn root(&self, node: &'m ValidNode) -> &'m ValidOp {
+    pub(super) fn root(&self, node: &'m CoreNode) -> &'m CoreOp {
         let chain = node.op.outputs().first().and_then(|value| self.plan.fusion.ending(*value));
         chain.map_or(&node.op, |chain| &self.producers[&chain.root].op)
     }

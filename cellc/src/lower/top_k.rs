@@ -2,8 +2,9 @@
 
 use super::builder::{KernelBuilder, op};
 use super::product::for_rows;
+use crate::core::{Source, TopK};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{Source, TopK, counted};
+use crate::model::counted;
 
 /// `then` if `a` is below `b`, else `otherwise`.
 fn select_less(a: &Expr, b: &Expr, then: Expr, otherwise: Expr) -> Expr {

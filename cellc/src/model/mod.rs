@@ -1,24 +1,19 @@
 //! The model: a graph of operations on tensors, independent of target and loops.
 //!
-//! Every reader and builder produces a [`Model`]. [`crate::validate`] turns a [`Model`] into a
-//! [`ValidModel`] with known sizes and checked operations.
+//! Every reader and builder produces a [`Model`]. [`crate::validate`] translates a [`Model`] to a
+//! [`CoreModel`](crate::core::CoreModel) with known sizes and checked operations.
 
 mod activation;
 mod cell;
-mod denormals;
-mod equations;
 pub(crate) mod half;
+mod names;
 mod op;
-mod print;
 mod spelling;
 mod tensor;
-mod valid;
-mod whole;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout};
-pub use denormals::{Denormals, Small};
-pub use equations::general_equations;
+pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, Elementwise, GatherNd, Groups, If, Loop, LoopInput, LoopOutput,
     Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduction, Resize, ResizeBy,
@@ -26,14 +21,6 @@ pub use op::{
 };
 pub use spelling::Spelling;
 pub use tensor::{ElementType, Tensor};
-pub use valid::{
-    Concat, Convolve, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lengths, Lookup, LoopCarried, LoopResult,
-    LoopSlice, MOST_PRODUCTS, MatMul, Pairs, Parameter, Pointwise, PointwiseFunction, Reduce, Restart, ResultValue,
-    Sequence, Softmax, Source, StatePair, Steps, TopK, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
-    ValidValue, Variable, View, WeightSource, offsets,
-};
-pub(crate) use valid::{is_made_up, lasting};
-pub(crate) use whole::{SCALES, WholeNumbers};
 
 use std::fmt;
 

@@ -3,14 +3,15 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::Precisions;
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::encoding::Stored;
-use crate::model::{Source, Tensor, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::model::Tensor;
 use crate::request::WeightFormat;
 
 /// A constant matrix of an operation.
 pub(crate) struct Matrix<'a> {
     /// The operation.
-    pub(crate) node: &'a ValidNode,
+    pub(crate) node: &'a CoreNode,
     /// The matrix in messages: W, R, the matrix or the weights.
     pub(crate) name: &'static str,
     /// The constant that contains the matrix.
@@ -42,7 +43,7 @@ impl Matrix<'_> {
 
     /// True for the taps of a depthwise convolution, one row per channel.
     pub(super) fn is_windows(&self) -> bool {
-        matches!(self.node.op, ValidOp::Convolve(_))
+        matches!(self.node.op, CoreOp::Convolve(_))
     }
 
     fn at(&self, row: usize, column: usize) -> usize {
@@ -57,12 +58,12 @@ impl Matrix<'_> {
 
 /// The matrices that a format stores: W and R of each gate of a cell, the matrices of dense layers,
 /// and the taps of depthwise convolutions.
-pub(crate) fn matrices(model: &ValidModel) -> Vec<Matrix<'_>> {
+pub(crate) fn matrices(model: &CoreModel) -> Vec<Matrix<'_>> {
     model.all_nodes().into_iter().flat_map(|node| matrices_of(model, node)).collect()
 }
 
 /// The matrices of one operation.
-pub(super) fn matrices_of<'a>(model: &'a ValidModel, node: &'a ValidNode) -> Vec<Matrix<'a>> {
+pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<Matrix<'a>> {
     let mut all = Vec::new();
     let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
         if let WeightSource::Constant(i) = source {
@@ -70,7 +71,7 @@ pub(super) fn matrices_of<'a>(model: &'a ValidModel, node: &'a ValidNode) -> Vec
         }
     };
     match &node.op {
-        ValidOp::Cell(cell) => {
+        CoreOp::Cell(cell) => {
             let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
             for (name, source, columns) in [("W", cell.w, cell.input_size), ("R", cell.r, cell.hidden_size)] {
                 for gate in 0..gates {
@@ -79,11 +80,11 @@ pub(super) fn matrices_of<'a>(model: &'a ValidModel, node: &'a ValidNode) -> Vec
                 }
             }
         }
-        ValidOp::Dense(dense) => {
+        CoreOp::Dense(dense) => {
             let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
             push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
         }
-        ValidOp::Convolve(of) if of.is_depthwise() => {
+        CoreOp::Convolve(of) if of.is_depthwise() => {
             let Source::Constant(w) = of.w else { unreachable!("validate: weights of a convolution are constants") };
             let taps = of.offsets().len();
             push("the weights", WeightSource::Constant(w), 0, [of.groups * of.outputs, taps], [taps, 1]);
@@ -112,7 +113,7 @@ pub struct Loss {
 impl Loss {
     /// One loss for each format other than f32, of matrices and of weights of depthwise
     /// convolutions apart.
-    pub fn of(model: &ValidModel, products: &Precisions) -> Vec<Self> {
+    pub fn of(model: &CoreModel, products: &Precisions) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
             let format = matrix.format(products);

@@ -3,11 +3,14 @@
 mod matrices;
 mod precisions;
 mod quantised;
+mod whole;
 
 pub use matrices::Loss;
 pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;
 pub use precisions::{Multiples, Precisions};
+#[cfg(test)]
+pub(crate) use whole::WholeNumbers;
 
 use crate::kernel::FLUSH_BELOW;
 use crate::request::Numerics;

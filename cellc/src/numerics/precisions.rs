@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::quantised::{Quantised, quantised};
-use crate::model::{ValidModel, ValidNode};
+use crate::core::{CoreModel, CoreNode};
 use crate::request::{Arithmetic, Numerics, Precision, WeightFormat};
 
 /// A tensor whose elements are integers times one scale, up to rounding in f32.
@@ -114,7 +114,7 @@ impl Precisions {
     pub const F32: Self = Self { of: BTreeMap::new() };
 
     /// The precisions that were asked for, and the integers of a quantised model.
-    pub fn new(model: &ValidModel, asked: &Numerics) -> Self {
+    pub fn new(model: &CoreModel, asked: &Numerics) -> Self {
         let mut products = Self::asked(model, asked);
         for (value, quantised) in quantised(model, asked, &products) {
             products.of.entry(value).or_default().quantised = Some(quantised);
@@ -123,8 +123,8 @@ impl Precisions {
     }
 
     /// The precisions that were asked for, without the integers of a quantised model.
-    pub(crate) fn asked(model: &ValidModel, asked: &Numerics) -> Self {
-        let own = |node: &ValidNode| ProductPrecision { asked: asked.precision_in(&node.name), quantised: None };
+    pub(crate) fn asked(model: &CoreModel, asked: &Numerics) -> Self {
+        let own = |node: &CoreNode| ProductPrecision { asked: asked.precision_in(&node.name), quantised: None };
         let nodes = model.all_nodes().into_iter();
         Self { of: nodes.flat_map(|node| node.op.outputs().first().map(|first| (*first, own(node)))).collect() }
     }
@@ -156,7 +156,7 @@ impl Precisions {
     }
 
     /// These precisions with f32 products for all layers except one.
-    pub(crate) fn only(&self, model: &ValidModel, layer: &str) -> Self {
+    pub(crate) fn only(&self, model: &CoreModel, layer: &str) -> Self {
         let mut only = self.clone();
         for node in model.all_nodes().into_iter().filter(|node| node.name != layer) {
             only.of.entry(node.op.first_value()).or_default().asked = Precision::F32;

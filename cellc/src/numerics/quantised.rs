@@ -1,9 +1,10 @@
 //! The integers that a quantised model multiplies.
 
 use super::matrices::{Matrix, matrices_of};
+use super::whole::{SCALES, WholeNumbers};
 use super::{Multiples, Precisions, Vector};
+use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
 use crate::encoding::{INT8_MOST, Stored, scale_of_whole_numbers};
-use crate::model::{SCALES, ValidModel, ValidNode, ValidOp, WeightSource, WholeNumbers};
 use crate::request::{Arithmetic, Numerics, WeightFormat};
 
 /// The integers of one operation of a quantised model: its weights, x and h.
@@ -75,14 +76,14 @@ const LEAST_WHOLE: usize = 256;
 /// Matrices are stored in 8 bits if this is exact: integers, or, in a model with constants of 8
 /// bits, integers times a scale for each row. If x is quantised as well, the model's integers are
 /// multiplied. A given precision prevails, and weights that are given at run time leave all f32.
-pub(super) fn quantised(model: &ValidModel, asked: &Numerics, products: &Precisions) -> Vec<(usize, Quantised)> {
+pub(super) fn quantised(model: &CoreModel, asked: &Numerics, products: &Precisions) -> Vec<(usize, Quantised)> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         // packing at run time knows f32 and integers with scales of its own
         return Vec::new();
     }
     let analysis = Analysis { model, asked, products, numbers: WholeNumbers::new(model) };
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
-    let each = |node: &ValidNode| analysis.of(node).map(|of| (node.op.first_value(), of));
+    let each = |node: &CoreNode| analysis.of(node).map(|of| (node.op.first_value(), of));
     let mut all: Vec<_> = nodes.filter_map(each).collect();
     let count: usize = all.iter().filter(|(_, of)| of.weights).map(|(_, of)| of.count).sum();
     if count < LEAST_WHOLE {
@@ -93,7 +94,7 @@ pub(super) fn quantised(model: &ValidModel, asked: &Numerics, products: &Precisi
 
 /// The analysis of a model's products.
 struct Analysis<'a> {
-    model: &'a ValidModel,
+    model: &'a CoreModel,
     asked: &'a Numerics,
     /// The precisions that were asked for.
     products: &'a Precisions,
@@ -102,7 +103,7 @@ struct Analysis<'a> {
 
 impl Analysis<'_> {
     /// The integers of one operation; `None` if it multiplies none.
-    fn of(&self, node: &ValidNode) -> Option<Quantised> {
+    fn of(&self, node: &CoreNode) -> Option<Quantised> {
         let matrices = matrices_of(self.model, node);
         if matrices.is_empty() || has_weights_at_run_time(node) {
             return None;
@@ -128,12 +129,12 @@ impl Analysis<'_> {
     }
 
     /// The quantisation of x and of h, if no sum exceeds 32 bits.
-    fn operands(&self, node: &ValidNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
+    fn operands(&self, node: &CoreNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
         let [x, h] = match &node.op {
-            ValidOp::Dense(of) => [Some(of.x), None],
-            ValidOp::Convolve(of) => [Some(of.x), None],
+            CoreOp::Dense(of) => [Some(of.x), None],
+            CoreOp::Convolve(of) => [Some(of.x), None],
             // a state that later steps read has no scale
-            ValidOp::Cell(of) => [Some(of.x), Some(of.h).filter(|_| of.steps() == 1)],
+            CoreOp::Cell(of) => [Some(of.x), Some(of.h).filter(|_| of.steps() == 1)],
             _ => [None, None],
         };
         let multiples = |of| {
@@ -145,13 +146,13 @@ impl Analysis<'_> {
     }
 
     /// True if products are f32, and no format was asked for.
-    fn in_f32(&self, node: &ValidNode) -> bool {
+    fn in_f32(&self, node: &CoreNode) -> bool {
         let is_f32 = self.products.of(node.op.first_value()).arithmetic() == Arithmetic::F32;
         is_f32 && self.asked.given_in(&node.name).is_none_or(|given| given.arithmetic() != Arithmetic::F32)
     }
 
     /// True if the precision of the layer was left open, or is one of integers for all layers.
-    fn may_be_integers(&self, node: &ValidNode) -> bool {
+    fn may_be_integers(&self, node: &CoreNode) -> bool {
         let is_named = self.asked.precision_of.iter().any(|(name, _)| *name == node.name);
         let is_integer = self.products.of(node.op.first_value()).arithmetic() != Arithmetic::F32;
         !is_named && (self.in_f32(node) || is_integer)
@@ -159,19 +160,19 @@ impl Analysis<'_> {
 }
 
 /// True if a matrix or a bias of the operation is given at run time.
-fn has_weights_at_run_time(node: &ValidNode) -> bool {
+fn has_weights_at_run_time(node: &CoreNode) -> bool {
     let of_call = |source: &WeightSource| matches!(source, WeightSource::Parameter(_));
     match &node.op {
-        ValidOp::Cell(cell) => [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call),
-        ValidOp::Dense(dense) => of_call(&dense.w),
+        CoreOp::Cell(cell) => [Some(cell.w), Some(cell.r), cell.p].iter().flatten().chain(&cell.b).any(of_call),
+        CoreOp::Dense(dense) => of_call(&dense.w),
         _ => false,
     }
 }
 
 /// True if a product of the operation multiplies h, and h is not quantised or reset before.
-fn is_h_needed(node: &ValidNode, h: Option<Multiples>) -> bool {
+fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
     match &node.op {
-        ValidOp::Cell(of) => h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
+        CoreOp::Cell(of) => h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate)),
         _ => false,
     }
 }

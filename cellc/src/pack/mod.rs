@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::model::half::F16;
 
+use crate::core::CoreModel;
 use crate::encoding::encode;
 use crate::kernel::{BufferId, Copied, CopiedDim, Element, Encoding, Program, Role};
-use crate::model::{Tensor, ValidModel};
+use crate::model::Tensor;
 
 /// All constants of a generated file as one block of little-endian numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +80,7 @@ impl Packed {
 }
 
 /// Packs the constants of a model for a program.
-pub fn pack(model: &ValidModel, program: &Program) -> Packed {
+pub fn pack(model: &CoreModel, program: &Program) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
     let run_time = program.packing.params.iter().any(|(id, _)| matches!(role(id), Role::Parameter(_)));
     let weights: Vec<_> = (0..program.buffers.len()).map(BufferId).filter(|b| role(b) == Role::Weights).collect();

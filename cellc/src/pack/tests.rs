@@ -1,7 +1,8 @@
 use crate::arch;
 use crate::compile::compile_validated;
+use crate::core::{CoreCell, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
 use crate::evaluate::written::Written;
-use crate::model::{CellKind, Dense, PointwiseFunction, ResetGate, Source, ValidCell, ValidOp, WeightSource};
+use crate::model::{CellKind, ResetGate};
 use crate::random::Random;
 use crate::request::{Options, Precision};
 
@@ -18,11 +19,11 @@ fn written_out(steps: usize, mut weights: impl FnMut(&mut Written) -> [WeightSou
     for _ in 0..steps {
         let weights = weights(&mut model);
         let kind = CellKind::Gru(ResetGate::BeforeMatMul);
-        let mut cell = ValidCell::new(kind, (1, HIDDEN, HIDDEN), (x, h), weights);
+        let mut cell = CoreCell::new(kind, (1, HIDDEN, HIDDEN), (x, h), weights);
         let out = model.value(&[1, HIDDEN]);
         cell.h_out = Some(out);
         cell.activations = kind.default_activations().to_vec();
-        model.push(ValidOp::Cell(cell));
+        model.push(CoreOp::Cell(cell));
         h = Source::Value(out);
     }
     model.result(h);
@@ -110,7 +111,7 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let out = model.value(&[1, 1]);
     let (w, chains) = (WeightSource::Constant(constants[2]), Dense::chains(HIDDEN, 1));
     let dense = Dense { rows: 1, inputs: HIDDEN, outputs: 1, x: sum, w, transposed: false, chains, out };
-    model.push(ValidOp::Dense(dense));
+    model.push(CoreOp::Dense(dense));
     model.result(Source::Value(out));
     let compilation = compile_validated(model.0, &Options::default());
     let packed = &compilation.packed;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Pointwise, PointwiseFunction, Source, ValidModel, ValidNode, ValidOp};
+use crate::core::{CoreModel, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
 
 /// Number of operations on the widest vectors that takes longer than a branch mispredicted every
 /// other time, and the copy after it.
@@ -34,7 +34,7 @@ pub struct Branches {
 impl Branches {
     /// Finds the branches of a model, for instruction sets of `lanes` lanes. `asked`: everywhere
     /// possible, or nowhere.
-    pub fn new(model: &ValidModel, lanes: usize, asked: Option<bool>) -> Self {
+    pub fn new(model: &CoreModel, lanes: usize, asked: Option<bool>) -> Self {
         let mut branches = Self::default();
         let least = match asked {
             Some(false) => return branches,
@@ -67,7 +67,7 @@ impl Branches {
         counts
     }
 
-    fn level(&mut self, model: &ValidModel, level: &Level<'_>, least: usize) {
+    fn level(&mut self, model: &CoreModel, level: &Level<'_>, least: usize) {
         let mut work: BTreeMap<Side, usize> = BTreeMap::new();
         for (node, sides) in level.nodes.iter().zip(level.sides(model, |_| true)) {
             let own = operations(model, node);
@@ -84,7 +84,7 @@ impl Branches {
             {
                 self.joins.insert(choice.out);
             }
-            if let ValidOp::Loop(body) = &node.op {
+            if let CoreOp::Loop(body) = &node.op {
                 let next = body.carried.iter().map(|carried| carried.next);
                 let wanted = next.chain(body.results.iter().map(|result| result.of)).collect();
                 self.level(model, &Level::new(&body.body, wanted, body.running), least);
@@ -97,7 +97,7 @@ impl Branches {
 
 /// The operations of a model, or of one loop's body.
 struct Level<'m> {
-    nodes: &'m [ValidNode],
+    nodes: &'m [CoreNode],
     /// The values that are always needed.
     wanted: Vec<Source>,
     /// The loop condition. After the end of a loop nothing is computed, so the condition needs no
@@ -116,7 +116,7 @@ struct Choice {
 }
 
 impl<'m> Level<'m> {
-    fn new(nodes: &'m [ValidNode], wanted: Vec<Source>, running: Option<usize>) -> Self {
+    fn new(nodes: &'m [CoreNode], wanted: Vec<Source>, running: Option<usize>) -> Self {
         let outputs = nodes.iter().enumerate();
         let outputs = outputs.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |value| (value, at)));
         Self { nodes, wanted, running, positions: outputs.collect() }
@@ -131,8 +131,8 @@ impl<'m> Level<'m> {
     }
 
     /// The operation as a choice, if possible.
-    fn choice(&self, model: &ValidModel, node: &ValidNode) -> Option<Choice> {
-        let ValidOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) = &node.op else {
+    fn choice(&self, model: &CoreModel, node: &CoreNode) -> Option<Choice> {
+        let CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) = &node.op else {
             return None;
         };
         let (condition, len) = (inputs[0], model.len(Source::Value(*out)));
@@ -144,7 +144,7 @@ impl<'m> Level<'m> {
 
     /// By operation: the sides that alone need the operation, limited to sides that are `worth` a
     /// branch.
-    fn sides(&self, model: &ValidModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
+    fn sides(&self, model: &CoreModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
         let mut wanted = Wanted::default();
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
         let mut all = vec![Vec::new(); self.nodes.len()];
@@ -199,18 +199,18 @@ fn common(all: &mut Vec<Side>, others: &[Side]) {
 }
 
 /// The approximate number of element operations of an operation.
-fn operations(model: &ValidModel, node: &ValidNode) -> usize {
+fn operations(model: &CoreModel, node: &CoreNode) -> usize {
     let product = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
     let len = |source: Source| model.len(source);
     match &node.op {
-        ValidOp::Cell(cell) => {
+        CoreOp::Cell(cell) => {
             let steps = cell.steps();
             product(&[steps, cell.batch, cell.kind.gates(), cell.hidden_size, cell.input_size + cell.hidden_size])
         }
-        ValidOp::Dense(dense) => product(&[dense.rows, dense.inputs, dense.outputs]),
-        ValidOp::MatMul(matmul) => product(&[matmul.batch, matmul.rows, matmul.inner, matmul.columns]),
-        ValidOp::Convolve(convolve) => convolve.multiply_adds(),
-        ValidOp::Pointwise(pointwise) => {
+        CoreOp::Dense(dense) => product(&[dense.rows, dense.inputs, dense.outputs]),
+        CoreOp::MatMul(matmul) => product(&[matmul.batch, matmul.rows, matmul.inner, matmul.columns]),
+        CoreOp::Convolve(convolve) => convolve.multiply_adds(),
+        CoreOp::Pointwise(pointwise) => {
             let each = match pointwise.function {
                 PointwiseFunction::Activation(_) => FUNCTION,
                 PointwiseFunction::Divide => DIVISION,
@@ -218,16 +218,16 @@ fn operations(model: &ValidModel, node: &ValidNode) -> usize {
             };
             product(&[each, len(Source::Value(pointwise.out))])
         }
-        ValidOp::Softmax(softmax) => product(&[FUNCTION, len(softmax.input)]),
-        ValidOp::Reduce(reduce) => len(reduce.input),
-        ValidOp::View(view) => len(Source::Value(view.out)),
-        ValidOp::Concat(concat) => len(Source::Value(concat.out)),
-        ValidOp::Loop(body) => {
+        CoreOp::Softmax(softmax) => product(&[FUNCTION, len(softmax.input)]),
+        CoreOp::Reduce(reduce) => len(reduce.input),
+        CoreOp::View(view) => len(Source::Value(view.out)),
+        CoreOp::Concat(concat) => len(Source::Value(concat.out)),
+        CoreOp::Loop(body) => {
             let trip = body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
             trip.saturating_mul(body.trips)
         }
-        ValidOp::Integers(integers) => len(Source::Value(integers.out)),
-        ValidOp::Lookup(lookup) => len(Source::Value(lookup.out)),
-        ValidOp::TopK(top) => product(&[FUNCTION, top.count, len(top.input)]),
+        CoreOp::Integers(integers) => len(Source::Value(integers.out)),
+        CoreOp::Lookup(lookup) => len(Source::Value(lookup.out)),
+        CoreOp::TopK(top) => product(&[FUNCTION, top.count, len(top.input)]),
     }
 }

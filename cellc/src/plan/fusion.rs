@@ -10,9 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Branches;
-use crate::model::{
-    Convolve, Dense, Lengths, MatMul, Pointwise, Source, ValidCell, ValidModel, ValidNode, ValidOp, View,
-};
+use crate::core::{Convolve, CoreCell, CoreModel, CoreNode, CoreOp, Dense, Lengths, MatMul, Pointwise, Source, View};
 
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
@@ -96,7 +94,7 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
 impl Fusion {
     /// The chains of a model. No chain starts at the first values of `halved`, computed by two
     /// threads.
-    pub fn new(model: &ValidModel, halved: &BTreeSet<usize>, branches: &Branches) -> Self {
+    pub fn new(model: &CoreModel, halved: &BTreeSet<usize>, branches: &Branches) -> Self {
         let mut readers = Readers::default();
         for result in &model.results {
             readers.read(result.source, None);
@@ -142,8 +140,8 @@ impl Fusion {
 
     fn level(
         &mut self,
-        model: &ValidModel,
-        nodes: &[ValidNode],
+        model: &CoreModel,
+        nodes: &[CoreNode],
         readers: &Readers,
         (halved, branches): (&BTreeSet<usize>, &Branches),
     ) {
@@ -151,11 +149,11 @@ impl Fusion {
         for (position, node) in nodes.iter().enumerate() {
             let root = node.op.outputs()[0];
             let chain = match &node.op {
-                ValidOp::Loop(body) => {
+                CoreOp::Loop(body) => {
                     self.level(model, &body.body, readers, (halved, branches));
                     continue;
                 }
-                ValidOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
+                CoreOp::Cell(cell) if level.has_new_state_first(cell) && !halved.contains(&root) => {
                     // other operands of the links are computed before the cell
                     let known = |link: &Pointwise, at| {
                         link.inputs.iter().all(|&input| input == Source::Value(at) || level.is_before(input, position))
@@ -166,13 +164,13 @@ impl Fusion {
                     let chain = chains.find(|chain| !chain.links.is_empty());
                     chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
                 }
-                ValidOp::Dense(Dense { outputs: columns, .. }) | ValidOp::MatMul(MatMul { columns, .. }) => {
+                CoreOp::Dense(Dense { outputs: columns, .. }) | CoreOp::MatMul(MatMul { columns, .. }) => {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
-                ValidOp::Convolve(Convolve { positions: columns, .. }) => {
+                CoreOp::Convolve(Convolve { positions: columns, .. }) => {
                     self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
                 }
-                ValidOp::Pointwise(_) if !self.is_linked(root) && !branches.is_join(root) => {
+                CoreOp::Pointwise(_) if !self.is_linked(root) && !branches.is_join(root) => {
                     self.follow(&level, root, level.only_reader(root), None, |_, _| true)
                 }
                 _ => continue,
@@ -193,7 +191,7 @@ impl Fusion {
         &self,
         level: &Level<'m>,
         root: usize,
-        mut reader: Option<&'m ValidNode>,
+        mut reader: Option<&'m CoreNode>,
         columns: Option<usize>,
         takes: impl Fn(&Pointwise, usize) -> bool,
     ) -> Chain {
@@ -202,11 +200,11 @@ impl Fusion {
         let mut at = root;
         while let Some(node) = reader {
             match &node.op {
-                ValidOp::View(view) if columns.is_some() && is_whole(level.model, view) => {
+                CoreOp::View(view) if columns.is_some() && is_whole(level.model, view) => {
                     at = view.out;
                     between.push(at);
                 }
-                ValidOp::Pointwise(pointwise)
+                CoreOp::Pointwise(pointwise)
                     if chain.links.len() < MOST_LINKS
                         && fits(level.model, pointwise, at, columns)
                         && takes(pointwise, at)
@@ -230,8 +228,8 @@ impl Fusion {
 
 /// The operations of the model, or of one loop's body.
 struct Level<'m> {
-    model: &'m ValidModel,
-    nodes: &'m [ValidNode],
+    model: &'m CoreModel,
+    nodes: &'m [CoreNode],
     readers: &'m Readers,
     branches: &'m Branches,
     /// By value: the position of its operation.
@@ -239,19 +237,19 @@ struct Level<'m> {
 }
 
 impl<'m> Level<'m> {
-    fn new(model: &'m ValidModel, nodes: &'m [ValidNode], readers: &'m Readers, branches: &'m Branches) -> Self {
+    fn new(model: &'m CoreModel, nodes: &'m [CoreNode], readers: &'m Readers, branches: &'m Branches) -> Self {
         let all = nodes.iter().enumerate();
         let positions = all.flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at))).collect();
         Self { model, nodes, readers, branches, positions }
     }
 
     /// The operation of a value, if on this level.
-    fn node(&self, value: usize) -> Option<&'m ValidNode> {
+    fn node(&self, value: usize) -> Option<&'m CoreNode> {
         self.positions.get(&value).map(|&at| &self.nodes[at])
     }
 
     /// The only reader of a value.
-    fn only_reader(&self, value: usize) -> Option<&'m ValidNode> {
+    fn only_reader(&self, value: usize) -> Option<&'m CoreNode> {
         self.readers.only(value).and_then(|reader| self.node(reader))
     }
 
@@ -264,7 +262,7 @@ impl<'m> Level<'m> {
     }
 
     /// True if a cell's first value is the new state of each step.
-    fn has_new_state_first(&self, cell: &ValidCell) -> bool {
+    fn has_new_state_first(&self, cell: &CoreCell) -> bool {
         match &cell.sequence {
             None => cell.h_out.is_some(),
             // skipped steps of a row write zeros, and a chain may turn zeros into other values
@@ -274,7 +272,7 @@ impl<'m> Level<'m> {
 }
 
 /// True if a pointwise operation can be fused into the operation of `value`.
-fn fits(model: &ValidModel, pointwise: &Pointwise, value: usize, columns: Option<usize>) -> bool {
+fn fits(model: &CoreModel, pointwise: &Pointwise, value: usize, columns: Option<usize>) -> bool {
     let out = &model.values[pointwise.out].shape;
     let same = model.values[value].shape.iter().product::<usize>() == out.iter().product::<usize>();
     match columns {
@@ -287,7 +285,7 @@ fn fits(model: &ValidModel, pointwise: &Pointwise, value: usize, columns: Option
 }
 
 /// True if a view has all elements of its input in order.
-fn is_whole(model: &ValidModel, view: &View) -> bool {
+fn is_whole(model: &CoreModel, view: &View) -> bool {
     let shape = &model.values[view.out].shape;
     let mut stride = 1;
     let mut in_order = true;
@@ -309,9 +307,9 @@ impl Readers {
         }
     }
 
-    fn level(&mut self, nodes: &[ValidNode]) {
+    fn level(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
-            let ValidOp::Loop(body) = &node.op else {
+            let CoreOp::Loop(body) = &node.op else {
                 for source in node.op.reads() {
                     self.read(source, Some(node.op.outputs()[0]));
                 }

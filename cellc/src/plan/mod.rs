@@ -20,8 +20,9 @@ use std::ops::Range;
 
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, TURNS};
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense};
 use crate::kernel::Element;
-use crate::model::{CellKind, Coupled, Dense, ResetGate, ValidCell, ValidModel, ValidNode, ValidOp, counted};
+use crate::model::{CellKind, Coupled, ResetGate, counted};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Arithmetic, Fma, Language, Options, Threads, Unroll, WeightFormat};
 
@@ -69,7 +70,7 @@ const fn sum(name: &'static str, bias: usize, w: Option<usize>, r: Option<(usize
 }
 
 /// The sums of a cell, in the order of a row of packed weights.
-pub fn sums(cell: &ValidCell) -> Vec<Sum> {
+pub fn sums(cell: &CoreCell) -> Vec<Sum> {
     use Operand::{Hidden, ResetHidden};
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
     match (cell.kind, cell.kind.reset_gate()) {
@@ -123,8 +124,8 @@ pub struct Product {
     pub apart: usize,
 }
 
-impl From<&ValidCell> for Product {
-    fn from(cell: &ValidCell) -> Self {
+impl From<&CoreCell> for Product {
+    fn from(cell: &CoreCell) -> Self {
         Self {
             sums: sums(cell),
             input_size: cell.input_size,
@@ -164,12 +165,12 @@ impl From<&Dense> for Product {
 }
 
 /// Why the rows of a batch share no step of a cell, if so.
-fn row_by_row(cell: &ValidCell) -> Option<&'static str> {
+fn row_by_row(cell: &CoreCell) -> Option<&'static str> {
     match cell {
         _ if cell.steps() > 1 => Some("several steps"),
         _ if !cell.is_one_step() => Some("each has a length"),
-        ValidCell { p: Some(_), .. } => Some("peepholes"),
-        ValidCell { a: Some(_), .. } => Some("attention"),
+        CoreCell { p: Some(_), .. } => Some("peepholes"),
+        CoreCell { a: Some(_), .. } => Some("attention"),
         _ => None,
     }
 }
@@ -702,7 +703,7 @@ pub struct Plan {
     pub arch: &'static Arch,
     /// The instruction sets, baseline first, best last; true for fused multiply-add.
     pub isas: Vec<(&'static Isa, bool)>,
-    /// One for each cell and each dense layer of [`ValidModel::all_nodes`].
+    /// One for each cell and each dense layer of [`CoreModel::all_nodes`].
     pub products: Vec<ProductPlan>,
     /// Depthwise convolutions with integer products, by value: the arithmetic, and the quantisation
     /// of x if the convolution multiplies the model's integers.
@@ -797,10 +798,10 @@ impl Plan {
 
     /// True if a step remembers the reading direction of the step before; sequences derive the
     /// direction from the step's number.
-    pub fn alternates(&self, model: &ValidModel) -> bool {
+    pub fn alternates(&self, model: &CoreModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());
-        let cell = |op: &ValidOp| matches!(op, ValidOp::Cell(cell) if cell.is_one_step());
+        let cell = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.is_one_step());
         products.zip(&self.products).any(|(op, product)| product.snake && cell(op))
     }
 
@@ -836,7 +837,7 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
 }
 
 /// Plans a model.
-pub fn plan(model: &ValidModel, options: &Options, precisions: &Precisions) -> Plan {
+pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
     let isas = instruction_sets(options, precisions);
     let all = plan_for(model, options, precisions, &isas);
     // without products in tiles, an instruction set with tiles equals the one that it extends
@@ -848,17 +849,17 @@ pub fn plan(model: &ValidModel, options: &Options, precisions: &Precisions) -> P
 }
 
 /// Plans a model for these instruction sets.
-fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas: &[&'static Isa]) -> Plan {
+fn plan_for(model: &CoreModel, options: &Options, precisions: &Precisions, isas: &[&'static Isa]) -> Plan {
     let arch = options.machine.target;
     // safe Rust cannot spell every machine's fused multiply-add
     let spelled = |isa: &Isa| options.output.language == Language::C || !isa.rust_mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| (*isa, fused(isa))).collect();
-    let product = |node: &ValidNode| {
+    let product = |node: &CoreNode| {
         let op = &node.op;
         let mut reasons = Vec::new();
         let mut product = match op {
-            ValidOp::Cell(cell) => {
+            CoreOp::Cell(cell) => {
                 let mut product = Product::from(cell);
                 // r is waited for
                 if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && arch.costs.late_apart > 0 {
@@ -866,7 +867,7 @@ fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas
                 }
                 product
             }
-            ValidOp::Dense(dense) => Product::from(dense),
+            CoreOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
         let precision = precisions.of(op.first_value());
@@ -888,7 +889,7 @@ fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas
             None => panel_columns(op, &product, share, arch),
         };
         reasons.push(format!("panels of {}: {why}", counted(columns, "column")));
-        if let ValidOp::Cell(cell) = op
+        if let CoreOp::Cell(cell) = op
             && let Some(why) = row_by_row(cell).filter(|_| cell.batch > 1)
         {
             reasons.push(format!("one row at a time: {why}"));
@@ -906,7 +907,7 @@ fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas
     }
     let mut windows = BTreeMap::new();
     for node in model.all_nodes() {
-        let (ValidOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
+        let (CoreOp::Convolve(of), Some(taps)) = (&node.op, node.op.input_size()) else { continue };
         let precision = precisions.of(of.out);
         if precision.arithmetic() != Arithmetic::F32 {
             windows.insert(of.out, (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)));
@@ -924,10 +925,10 @@ fn plan_for(model: &ValidModel, options: &Options, precisions: &Precisions, isas
 
 /// True if two threads share a product, with the reason. An empty `Err` if one thread was
 /// requested.
-fn threads(op: &ValidOp, product: &Product, options: &Options) -> Result<String, String> {
+fn threads(op: &CoreOp, product: &Product, options: &Options) -> Result<String, String> {
     match (options.machine.threads, op) {
         (Threads::One, _) => Err(String::new()),
-        (Threads::Two, ValidOp::Cell(_)) => match options.tuning.halves {
+        (Threads::Two, CoreOp::Cell(_)) => match options.tuning.halves {
             Some(true) => Ok("two threads: asked for".to_string()),
             Some(false) => Err(format!("{ONE_THREAD}asked for")),
             None => cost::two_threads(product, product.format, &options.machine.target.costs),
@@ -1069,14 +1070,14 @@ fn plan_product(
 }
 
 /// Columns of a full panel for single rows and `units` units, with the reason.
-fn panel_columns(op: &ValidOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
+fn panel_columns(op: &CoreOp, product: &Product, units: usize, arch: &Arch) -> (usize, String) {
     let activations = match op {
-        ValidOp::Cell(cell)
+        CoreOp::Cell(cell)
             if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) && product.units <= arch.costs.most_at_once =>
         {
             return (product.units, "reset gate before the product: r.h is needed for all columns at once".to_string());
         }
-        ValidOp::Cell(cell) => match cell.kind {
+        CoreOp::Cell(cell) => match cell.kind {
             CellKind::Rnn => 1,
             CellKind::Gru(_) | CellKind::Augru(_) => 3,
             CellKind::Lstm => 5,

@@ -7,10 +7,11 @@ mod memory;
 use std::cell::RefCell;
 
 use crate::activation::exact;
+use crate::core::{CoreCell, CoreModel, PointwiseFunction, TopK, Variable};
 use crate::encoding::{Stored, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, State, StepInputs, evaluate};
-use crate::model::{CellKind, Coupled, PointwiseFunction, ResetGate, TopK, ValidCell, ValidModel, Variable};
+use crate::model::{CellKind, Coupled, ResetGate};
 use crate::numerics::{Precisions, Vector};
 use crate::request::{self, WeightFormat};
 pub(crate) use memory::Memory;
@@ -23,7 +24,7 @@ pub(crate) use memory::Memory;
 /// # Panics
 /// If the number of parameters or variables, or the number of their elements, differs from the
 /// model's.
-pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+pub fn reference(model: &CoreModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
     reference_in(&Precisions::F32, model, parameters, variables)
 }
 
@@ -34,7 +35,7 @@ pub fn reference(model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f
 /// As [`reference`].
 pub fn reference_in(
     products: &Precisions,
-    model: &ValidModel,
+    model: &CoreModel,
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
 ) -> Outcome<f64> {
@@ -42,7 +43,7 @@ pub fn reference_in(
 }
 
 /// The initial value of every variable.
-pub fn initial_variables(model: &ValidModel) -> Vec<Vec<f64>> {
+pub fn initial_variables(model: &CoreModel) -> Vec<Vec<f64>> {
     let initial = |variable: &Variable| match variable.initial {
         None => vec![0.0; variable.shape.iter().product()],
         Some(constant) => {
@@ -65,7 +66,7 @@ pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Precisions::F32
 
 impl Float64<'_> {
     /// One step, as [`reference`] computes it.
-    pub(crate) fn outcome(&self, model: &ValidModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
+    pub(crate) fn outcome(&self, model: &CoreModel, parameters: &[Vec<f64>], variables: &[Vec<f64>]) -> Outcome<f64> {
         evaluate(self, model, parameters, variables)
     }
 }
@@ -86,7 +87,7 @@ impl Arithmetic for Float64<'_> {
         Some(*value)
     }
 
-    fn step(&self, cell: &ValidCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
+    fn step(&self, cell: &CoreCell, weights: &CellWeights<'_>, step: StepInputs<'_, f64>) -> State<f64> {
         let gates = Gates { arithmetic: self, cell, weights, x: step.x };
         let (h, c) = match cell.kind {
             CellKind::Rnn => (gates.rnn(step.h), Vec::new()),
@@ -263,7 +264,7 @@ impl Multiplied {
 /// The cells, one row of one step at a time.
 struct Gates<'a> {
     arithmetic: &'a Float64<'a>,
-    cell: &'a ValidCell,
+    cell: &'a CoreCell,
     weights: &'a CellWeights<'a>,
     x: &'a [f64],
 }

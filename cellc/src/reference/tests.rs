@@ -1,10 +1,10 @@
 use super::{Outcome, initial_variables, reference};
-use crate::evaluate::written::{Written, node, relus, sequence};
-use crate::model::{
-    Activation, CellKind, Concat, Coupled, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, LstmGateOrder, MatMul,
-    Pointwise, PointwiseFunction as P, ResetGate, Softmax, Source, ValidCell, ValidLoop, ValidOp, View, WeightLayout,
-    WeightSource,
+use crate::core::{
+    Concat, CoreCell, CoreLoop, CoreOp, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul, Pointwise,
+    PointwiseFunction as P, Softmax, Source, View, WeightSource,
 };
+use crate::evaluate::written::{Written, node, relus, sequence};
+use crate::model::{Activation, CellKind, Coupled, LstmGateOrder, ResetGate, WeightLayout};
 
 fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
     let parameters: Vec<_> = parameters.iter().map(|p| p.to_vec()).collect();
@@ -28,16 +28,16 @@ fn rnn_by_hand() {
     let (x, h) = (model.parameter(&[1, 2]), model.parameter(&[1, 1]));
     let weights = [model.weight(&[1, 2], &[2.0, 3.0]), model.weight(&[1, 1], &[-0.5]), model.weight(&[1], &[0.25])];
     let out = model.value(&[1, 1]);
-    let mut rnn = ValidCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
+    let mut rnn = CoreCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
     rnn.h_out = Some(out);
-    model.push(ValidOp::Cell(rnn.clone()));
+    model.push(CoreOp::Cell(rnn.clone()));
     model.result(Source::Value(out));
     // 2 * 0.1 + 3 * 0.2 - 0.5 * 0.4 + 0.25
     assert_near(&results(&model, &[&[0.1, 0.2], &[0.4]])[0], &[0.85f64.tanh()]);
     // only the sum is clipped
     rnn.clip = Some(0.5);
     rnn.activations = relus(1);
-    model.0.nodes[0].op = ValidOp::Cell(rnn);
+    model.0.nodes[0].op = CoreOp::Cell(rnn);
     assert_near(&results(&model, &[&[0.1, 0.2], &[0.4]])[0], &[0.5]);
     assert_near(&results(&model, &[&[0.01, 0.02], &[0.4]])[0], &[0.02 + 0.06 - 0.2 + 0.25]);
 }
@@ -54,12 +54,12 @@ fn gru(kind: CellKind) -> Written {
         model.weight(&[parts], &[0.5, 0.25, 0.75, 0.625][..parts]),
     ];
     let out = model.value(&[1, 1]);
-    let mut gru = ValidCell::new(kind, (1, 1, 1), (x, h), weights);
+    let mut gru = CoreCell::new(kind, (1, 1, 1), (x, h), weights);
     gru.h_out = Some(out);
     if kind.has_attention() {
         gru.a = Some(model.parameter(&[1, 1]));
     }
-    model.push(ValidOp::Cell(gru));
+    model.push(CoreOp::Cell(gru));
     model.result(Source::Value(out));
     model
 }
@@ -95,12 +95,12 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
         model.weight(&[4], &values.map(|v| v / 16.0)),
     ];
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
-    let mut lstm = ValidCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
+    let mut lstm = CoreCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
     lstm.layout = WeightLayout::new(CellKind::Lstm, order);
     (lstm.coupled, lstm.c, lstm.clip) = (input_forget.then_some(Coupled::Input), Some(c), clip);
     (lstm.h_out, lstm.c_out) = (Some(h_out), Some(c_out));
     lstm.p = peepholes.then(|| model.weight(&[3], &[0.5, 0.25, 0.75]));
-    model.push(ValidOp::Cell(lstm));
+    model.push(CoreOp::Cell(lstm));
     model.result(Source::Value(h_out));
     model.result(Source::Value(c_out));
     model
@@ -134,7 +134,7 @@ fn lstm_by_hand() {
 #[test]
 fn lstm_activations_stand_where_they_belong() {
     let mut model = lstm(LstmGateOrder::Fico, false, false, None);
-    let ValidOp::Cell(lstm) = &mut model.0.nodes[0].op else { panic!("a cell") };
+    let CoreOp::Cell(lstm) = &mut model.0.nodes[0].op else { panic!("a cell") };
     lstm.activations = vec![Activation::Tanh, Activation::Sigmoid, Activation::Relu];
     let sum = |k: f64| k * 0.5 + k / 16.0;
     let c = sum(2.0).tanh() * sigmoid(sum(3.0));
@@ -151,13 +151,13 @@ fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> 
         model.weight(&[2, 1, 1], &[99.0, 1.0]),
         model.weight(&[2, 1], &[99.0, 0.0]),
     ];
-    let mut rnn = ValidCell::new(CellKind::Rnn, (2, 1, 1), (x, h), weights);
+    let mut rnn = CoreCell::new(CellKind::Rnn, (2, 1, 1), (x, h), weights);
     rnn.activations = relus(1);
     rnn.weight_set = 1;
     rnn.sequence = sequence(3, reverse, lengths(&mut model));
     let (y, h_out) = (model.value(&[2, 1, 3, 1]), model.value(&[2, 1, 1]));
     (rnn.y, rnn.h_out) = (Some(y), Some(h_out));
-    model.push(ValidOp::Cell(rnn));
+    model.push(CoreOp::Cell(rnn));
     model.result(Source::Value(y));
     model.result(Source::Value(h_out));
     model
@@ -190,7 +190,7 @@ fn augru_sequences_take_the_attention_of_their_step() {
     model.0.parameters[0].shape = vec![1, 2, 1];
     model.0.parameters[2].shape = vec![1, 2, 1];
     let y = model.value(&[1, 1, 2, 1]);
-    let ValidOp::Cell(augru) = &mut model.0.nodes[0].op else { panic!("a cell") };
+    let CoreOp::Cell(augru) = &mut model.0.nodes[0].op else { panic!("a cell") };
     augru.sequence = sequence(2, false, Lengths::Full);
     augru.y = Some(y);
     model.result(Source::Value(y));
@@ -206,12 +206,12 @@ fn products_by_hand() {
     for transposed in [false, true] {
         let w = model.weight(if transposed { &[2, 3] } else { &[3, 2] }, &w);
         let out = model.value(&[2, 2]);
-        model.push(ValidOp::Dense(Dense { rows: 2, inputs: 3, outputs: 2, x, w, transposed, chains: 1, out }));
+        model.push(CoreOp::Dense(Dense { rows: 2, inputs: 3, outputs: 2, x, w, transposed, chains: 1, out }));
         model.result(Source::Value(out));
     }
     let w = model.parameter(&[1, 3, 2]);
     let out = model.value(&[1, 2, 2]);
-    model.push(ValidOp::MatMul(MatMul { batch: 1, rows: 2, inner: 3, columns: 2, a: x, b: w, out }));
+    model.push(CoreOp::MatMul(MatMul { batch: 1, rows: 2, inner: 3, columns: 2, a: x, b: w, out }));
     model.result(Source::Value(out));
     let found = results(&model, &[&[1.0, 10.0, 100.0, 2.0, 20.0, 200.0], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]);
     assert_eq!(found[0], [531.0, 642.0, 1062.0, 1284.0]);
@@ -224,7 +224,7 @@ fn products_of_a_batch_keep_apart() {
     let mut model = Written::default();
     let (a, b) = (model.parameter(&[2, 1, 2]), model.parameter(&[2, 2, 1]));
     let out = model.value(&[2, 1, 1]);
-    model.push(ValidOp::MatMul(MatMul { batch: 2, rows: 1, inner: 2, columns: 1, a, b, out }));
+    model.push(CoreOp::MatMul(MatMul { batch: 2, rows: 1, inner: 2, columns: 1, a, b, out }));
     model.result(Source::Value(out));
     assert_eq!(results(&model, &[&[1.0, 2.0, 3.0, 4.0], &[1.0, 10.0, 100.0, 1000.0]])[0], [21.0, 4300.0]);
 }
@@ -277,7 +277,7 @@ fn softmax_by_hand() {
             let mut model = Written::default();
             let input = model.parameter(&[2, 2]);
             let out = model.value(&[2, 2]);
-            model.push(ValidOp::Softmax(Softmax { axis, log, input, out }));
+            model.push(CoreOp::Softmax(Softmax { axis, log, input, out }));
             model.result(Source::Value(out));
             // two lines: 0 and ln 3; and numbers so large that exp alone would overflow
             let mut x = [0.0; 4];
@@ -303,7 +303,7 @@ fn views_by_hand() {
         (vec![], 4, vec![]),
     ] {
         let out = model.value(&shape);
-        model.push(ValidOp::View(View { input, offset, strides, out }));
+        model.push(CoreOp::View(View { input, offset, strides, out }));
         model.result(Source::Value(out));
     }
     let found = results(&model, &[&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]);
@@ -316,9 +316,9 @@ fn concatenations_by_hand() {
     let (a, b) = (model.parameter(&[2, 1]), model.parameter(&[2, 2]));
     let c = Source::Constant(model.constant(&[1, 3], &[7.0, 8.0, 9.0]));
     let beside = model.value(&[2, 3]);
-    model.push(ValidOp::Concat(Concat { axis: 1, inputs: vec![a, b], out: beside }));
+    model.push(CoreOp::Concat(Concat { axis: 1, inputs: vec![a, b], out: beside }));
     let below = model.value(&[3, 3]);
-    model.push(ValidOp::Concat(Concat { axis: 0, inputs: vec![c, Source::Value(beside)], out: below }));
+    model.push(CoreOp::Concat(Concat { axis: 0, inputs: vec![c, Source::Value(beside)], out: below }));
     model.result(Source::Value(below));
     let found = results(&model, &[&[1.0, 4.0], &[2.0, 3.0, 5.0, 6.0]]);
     assert_eq!(found[0], [7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -337,8 +337,8 @@ fn loops_by_hand() {
         let ten = Source::Constant(model.constant(&[], &[10.0]));
         let [piece, value, product, next] = [0; 4].map(|_| model.value(&[2, 1]));
         let (all, last) = (model.value(&[2, 3]), model.value(&[2, 1]));
-        let pointwise = |function, inputs, out| node(ValidOp::Pointwise(Pointwise { function, inputs, out }));
-        model.push(ValidOp::Loop(ValidLoop {
+        let pointwise = |function, inputs, out| node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
+        model.push(CoreOp::Loop(CoreLoop {
             trips: 3,
             slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
             carried: vec![LoopCarried { initial, value, next: Source::Value(next) }],
@@ -365,7 +365,7 @@ fn carried_values_change_together() {
     let mut model = Written::default();
     let (a, b) = (model.parameter(&[1]), model.parameter(&[1]));
     let [first, second, last] = [0; 3].map(|_| model.value(&[1]));
-    model.push(ValidOp::Loop(ValidLoop {
+    model.push(CoreOp::Loop(CoreLoop {
         trips: 3,
         slices: Vec::new(),
         carried: vec![
@@ -402,7 +402,7 @@ fn variables_go_from_step_to_step() {
 #[test]
 fn weights_that_are_left_out_are_zero() {
     let mut model = gru(CellKind::Gru(ResetGate::AfterMatMul));
-    let ValidOp::Cell(gru) = &mut model.0.nodes[0].op else { panic!("a cell") };
+    let CoreOp::Cell(gru) = &mut model.0.nodes[0].op else { panic!("a cell") };
     gru.b = vec![WeightSource::Zero];
     let (x, h) = (0.5, -0.75);
     let z = sigmoid(x + 0.125 * h);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::{self, Compilation};
-use crate::model::{ValidModel, ValidNode, ValidOp};
+use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::numerics::Precisions;
 use crate::plan::plan;
 use crate::request::{Arithmetic, Precision};
@@ -55,7 +55,7 @@ pub struct InF32 {
 }
 
 /// The layers of a model that stay f32, by reason.
-pub(super) fn in_f32(model: &ValidModel) -> Vec<InF32> {
+pub(super) fn in_f32(model: &CoreModel) -> Vec<InF32> {
     let reason = |(why, layers): (&'static str, Vec<&str>)| InF32 {
         layers: layers.into_iter().map(str::to_owned).collect(),
         why,
@@ -75,17 +75,17 @@ pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
 }
 
 /// True if the quantised model decides the arithmetic of an operation.
-fn has_own_integers(precisions: &Precisions, node: &ValidNode) -> bool {
+fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
     node.op.has_precision() && precisions.of(node.op.first_value()).has_own_integers()
 }
 
 /// True if `int8` and `int8x16` multiply equal numbers in all layers: short vectors, and depthwise
 /// convolutions.
-fn is_same_in_8_bits(model: &ValidModel) -> bool {
+fn is_same_in_8_bits(model: &CoreModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
     model.all_nodes().iter().all(|node| match &node.op {
-        ValidOp::Cell(cell) => is_same(cell.input_size) && is_same(cell.hidden_size),
-        ValidOp::Dense(dense) => is_same(dense.inputs),
+        CoreOp::Cell(cell) => is_same(cell.input_size) && is_same(cell.hidden_size),
+        CoreOp::Dense(dense) => is_same(dense.inputs),
         _ => true,
     })
 }
@@ -187,7 +187,7 @@ fn of_kernels(compilation: &Compilation, isa: &str, precision: Precision) -> Vec
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
     let cost = |kernel: super::Kernel| {
-        let has_choice = |node: &ValidNode| node.op.has_precision() && !has_own_integers(&compilation.precisions, node);
+        let has_choice = |node: &CoreNode| node.op.has_precision() && !has_own_integers(&compilation.precisions, node);
         let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
         let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
         (own.iter().map(|&i| nodes[i].name.clone()).collect(), ArithmeticCost { weight_bytes, cycles: kernel.cycles })

@@ -11,11 +11,10 @@ use serde::Serialize;
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
+use crate::core::{CoreModel, CoreNode, CoreOp, Pairs, Parameter, Source, View, WeightSource};
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
-use crate::model::{
-    Model, Node, Op, Pairs, Parameter, Source, ValidModel, ValidNode, ValidOp, View, WeightSource, counted,
-};
+use crate::model::{Model, Node, Op, counted};
 use crate::plan::{Half, Plan, ProductPlan, Tiling, Unrolled};
 use crate::request::WeightFormat;
 pub(crate) use arithmetics::ALIKE_IN_TIME;
@@ -344,11 +343,11 @@ fn inputs(compilation: &Compilation) -> Vec<Input> {
 }
 
 /// By value: its layer; for values that a loop passes to its body, the loop.
-fn layers_by_value(model: &ValidModel) -> BTreeMap<usize, usize> {
+fn layers_by_value(model: &CoreModel) -> BTreeMap<usize, usize> {
     let mut by_value = BTreeMap::new();
     for (i, node) in model.all_nodes().into_iter().enumerate() {
         let mut values = node.op.outputs();
-        if let ValidOp::Loop(body) = &node.op {
+        if let CoreOp::Loop(body) = &node.op {
             values.extend(body.slices.iter().map(|slice| slice.piece));
             values.extend(body.carried.iter().map(|carried| carried.value));
         }
@@ -367,14 +366,14 @@ fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> Operand {
 }
 
 /// The operands of an operation; for a loop without those of its body.
-fn own_reads(op: &ValidOp) -> Vec<Source> {
-    let ValidOp::Loop(body) = op else { return op.reads() };
+fn own_reads(op: &CoreOp) -> Vec<Source> {
+    let CoreOp::Loop(body) = op else { return op.reads() };
     let carried = body.carried.iter().map(|carried| carried.initial);
     body.slices.iter().map(|slice| slice.of).chain(carried).collect()
 }
 
-/// Every operation, in the order of [`ValidModel::all_nodes`].
-fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
+/// Every operation, in the order of [`CoreModel::all_nodes`].
+fn layers(model: &CoreModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(Source) -> Operand) -> Vec<Layer> {
     let mut layers = Vec::new();
     level(model, &model.nodes, None, 1, &operand, &mut layers);
     let nodes = model.all_nodes();
@@ -388,7 +387,7 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
     for (i, node) in nodes.iter().enumerate() {
         let layer = &mut layers[i];
         match &node.op {
-            ValidOp::Cell(_) | ValidOp::Dense(_) => {
+            CoreOp::Cell(_) | CoreOp::Dense(_) => {
                 let plan = products.next().expect("a plan for every product");
                 let product = &plan.product;
                 let times = (product.rows * product.steps) as u64 * layer.runs;
@@ -397,10 +396,10 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
                     layer.weight_bytes = plan.bytes() as u64;
                 }
             }
-            ValidOp::MatMul(m) => {
+            CoreOp::MatMul(m) => {
                 layer.multiply_adds = (m.batch * m.rows * m.inner * m.columns) as u64 * layer.runs;
             }
-            ValidOp::Convolve(c) => {
+            CoreOp::Convolve(c) => {
                 layer.multiply_adds = c.multiply_adds() as u64 * layer.runs;
                 if plan.windows.contains_key(&c.out) {
                     // words, and a scale for each row
@@ -411,7 +410,7 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
         }
         for source in own_reads(&node.op) {
             let packed =
-                matches!(&node.op, ValidOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
+                matches!(&node.op, CoreOp::Convolve(of) if of.w == source && plan.windows.contains_key(&of.out));
             if let Source::Constant(constant) = source
                 && !packed
                 && read.insert(constant)
@@ -422,7 +421,7 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
         let value = node.op.outputs()[0];
         let at = by_value[&done_at(value)];
         layer.kernel = body.kernels.iter().position(|kernel| kernel.nodes.contains(&at));
-        if let ValidOp::View(View { input: Source::Value(input), .. }) = &node.op
+        if let CoreOp::View(View { input: Source::Value(input), .. }) = &node.op
             && plan.fusion.is_inner(value)
         {
             // handed on in registers, in the midst of a chain
@@ -430,14 +429,14 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
             layers[i].done = Done::Fused;
             continue;
         }
-        if let (ValidOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
+        if let (CoreOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
             layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
         let linked = plan.fusion.chains().iter().any(|chain| chain.links.contains(&value));
         layer.done = match (&node.op, layer.kernel) {
-            (ValidOp::Concat(_), None) => Done::InPlace,
+            (CoreOp::Concat(_), None) => Done::InPlace,
             (_, None) => Done::View,
-            (ValidOp::View(_) | ValidOp::Concat(_), Some(_)) => Done::Copied,
+            (CoreOp::View(_) | CoreOp::Concat(_), Some(_)) => Done::Copied,
             _ if linked => Done::Fused,
             _ => Done::Computed,
         };
@@ -447,13 +446,13 @@ fn layers(model: &ValidModel, plan: &Plan, body: BodyRef<'_>, operand: impl Fn(S
 
 /// The weights packed by a product, and the index of the set of a cell's weights. Products with
 /// equal weights share the packed weights.
-fn weights_of(op: &ValidOp) -> (Vec<WeightSource>, usize) {
+fn weights_of(op: &CoreOp) -> (Vec<WeightSource>, usize) {
     match op {
-        ValidOp::Cell(cell) => {
+        CoreOp::Cell(cell) => {
             let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
             (all.collect(), cell.weight_set)
         }
-        ValidOp::Dense(dense) => (vec![dense.w], 0),
+        CoreOp::Dense(dense) => (vec![dense.w], 0),
         _ => (Vec::new(), 0),
     }
 }
@@ -470,8 +469,8 @@ fn parts_copied(body: &[Stmt]) -> Option<usize> {
 /// The operations of one level and of the bodies of its loops, with the properties known from the
 /// model.
 fn level(
-    model: &ValidModel,
-    nodes: &[ValidNode],
+    model: &CoreModel,
+    nodes: &[CoreNode],
     within: Option<usize>,
     runs: u64,
     operand: &impl Fn(Source) -> Operand,
@@ -491,7 +490,7 @@ fn level(
             kernel: None,
             parts_copied: None,
         });
-        if let ValidOp::Loop(body) = &node.op {
+        if let CoreOp::Loop(body) = &node.op {
             let own = layers.len() - 1;
             level(model, &body.body, Some(own), runs * body.trips as u64, operand, layers);
         }
@@ -501,7 +500,7 @@ fn level(
 /// `place` is the offset of a buffer in the constant block, if any. Buffers with equal offsets
 /// count once.
 fn kernels(
-    model: &ValidModel,
+    model: &CoreModel,
     plan: &Plan,
     (body, isa): (BodyRef<'_>, &Isa),
     layers: &[Layer],
@@ -520,7 +519,7 @@ fn kernels(
         for &i in &own {
             if nodes[i].op.is_product() {
                 plans.push(tiles(product(i), position));
-            } else if let ValidOp::Loop(body) = &nodes[i].op {
+            } else if let CoreOp::Loop(body) = &nodes[i].op {
                 plans.push(counted(body.trips, "trip"));
             }
         }
@@ -529,7 +528,7 @@ fn kernels(
             all.filter_map(|(id, _)| kind(body.buffer(body.whole(*id).0).role)).collect()
         };
         let cost = Cost::of(kernel, body, isa);
-        let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, ValidOp::Cell(_)));
+        let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, CoreOp::Cell(_)));
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
         let bytes = |id: &BufferId| {
             let buffer = body.buffer(*id);
@@ -627,7 +626,7 @@ fn count_layers(model: &Model, counts: &mut (usize, usize)) {
 }
 
 /// Eliminated layers. For repeated names in bodies, the number of remaining layers decides.
-fn folded(model: &Model, valid: &ValidModel) -> Vec<Folded> {
+fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
     let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut places: BTreeSet<usize> = BTreeSet::new();
     for node in valid.all_nodes() {

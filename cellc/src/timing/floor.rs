@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::turns::{Samples, Turn, timed};
 use crate::arch::floor::{Line, Loops};
 use crate::arch::{self, loops};
-use crate::model::{Source, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 
 /// The minimum work of a call.
 #[derive(Default)]
@@ -64,15 +64,15 @@ impl Work {
 
     /// The work of a model: each step reads the weights of a layer; multiply-adds count per row and
     /// step.
-    pub fn of(model: &ValidModel) -> Self {
+    pub fn of(model: &CoreModel) -> Self {
         let mut work = Self::default();
         work.nodes(model, &model.nodes, 1);
         work
     }
 
-    fn nodes(&mut self, model: &ValidModel, nodes: &[ValidNode], trips: usize) {
+    fn nodes(&mut self, model: &CoreModel, nodes: &[CoreNode], trips: usize) {
         for node in nodes {
-            if let ValidOp::Loop(looped) = &node.op {
+            if let CoreOp::Loop(looped) = &node.op {
                 self.nodes(model, &looped.body, trips * looped.trips);
                 continue;
             }
@@ -80,7 +80,7 @@ impl Work {
             let constant = |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
             let (weights, passes) = match &node.op {
-                ValidOp::Cell(cell) => {
+                CoreOp::Cell(cell) => {
                     let steps = cell.steps();
                     let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
                     let bias = if cell.b.iter().all(|b| *b == WeightSource::Zero) {
@@ -92,15 +92,15 @@ impl Work {
                     self.multiply_adds += cell.batch * steps * trips * matrices;
                     (matrices + bias + peepholes, steps * trips)
                 }
-                ValidOp::Dense(dense) => {
+                CoreOp::Dense(dense) => {
                     self.multiply_adds += dense.rows * dense.inputs * dense.outputs * trips;
                     (dense.inputs * dense.outputs, trips)
                 }
-                ValidOp::MatMul(m) => {
+                CoreOp::MatMul(m) => {
                     self.multiply_adds += m.batch * m.rows * m.inner * m.columns * trips;
                     (0, trips)
                 }
-                ValidOp::Convolve(c) => {
+                CoreOp::Convolve(c) => {
                     self.multiply_adds += c.multiply_adds() * trips;
                     // inputs and outputs are at least as large as the weights
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)

@@ -4,9 +4,9 @@
 use super::history::{Before, Front};
 use super::shape::{Geometry, broadcast_strides, signed, strides};
 use super::{Known, Validation};
+use crate::core::LARGEST_INTEGER;
 use crate::model::{
-    Blocks, ElementType, Elementwise, LARGEST_INTEGER, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor,
-    shape_text,
+    Blocks, ElementType, Elementwise, Nearest, Node, Resize, ResizeBy, Sampling, Scaling, Tensor, shape_text,
 };
 
 /// The most elements of an axis that are between others.

@@ -2,7 +2,8 @@
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
-use crate::model::{ElementType, Node, Source, TopK, ValidOp};
+use crate::core::{CoreOp, Source, TopK};
+use crate::model::{ElementType, Node};
 
 /// The most that are wanted of a row: the row is looked at once for each.
 const MOST_WANTED: usize = 64;
@@ -64,7 +65,7 @@ impl Validation<'_> {
         let rows = best.iter().product::<usize>() / top.count;
         let size = top.size;
         let (values_out, places_out) = (Some(values), Some(places));
-        self.emit(node, ValidOp::TopK(TopK { input: source, rows, values: values_out, places: places_out, ..top }));
+        self.emit(node, CoreOp::TopK(TopK { input: source, rows, values: values_out, places: places_out, ..top }));
         let values = Known::Source(Source::Value(values), input.element());
         self.set_range(&values, self.range_of(input));
         let element = node.outputs.get(1).map(|output| self.model.values[output.0].element);

@@ -1,10 +1,10 @@
 //! Whether a recurrent cell, or one over time, is right, and what a wrong shape looks like.
 
 use super::{Known, MALFORMED, Validation, floats};
+use crate::core::{Source, WeightSource};
 use crate::diagnostic::{Diagnostic, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Source, Spelling, WeightLayout,
-    WeightSource, shape_text,
+    Activation, Cell, CellKind, Direction, LedgerEntry, Node, Op, ResetGate, Spelling, WeightLayout, shape_text,
 };
 
 /// What an input of a recurrent operation is.

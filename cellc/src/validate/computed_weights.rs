@@ -5,10 +5,8 @@
 use super::cell::{CellPort, Recurrent, Sizes};
 use super::shape::{Geometry, signed, strides};
 use super::{Known, Validation};
-use crate::model::{
-    Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, Integers, Lengths, LoopCarried, LoopResult,
-    LoopSlice, ResetGate, Source, Tensor, ValidLoop, ValidOp,
-};
+use crate::core::{CoreLoop, CoreOp, Integers, Lengths, LoopCarried, LoopResult, LoopSlice, Source};
+use crate::model::{Activation, BiasPart, CellKind, Coupled, Direction, Elementwise, ResetGate, Tensor};
 
 /// The operands of one direction that no step changes.
 struct Operands {
@@ -128,7 +126,7 @@ impl<'a> Validation<'a> {
             Some(c) => Some(result(self, c, None, vec![batch, hidden])?),
             None => None,
         };
-        self.emit(node, ValidOp::Loop(ValidLoop { trips: steps, slices, carried, running: None, body, results }));
+        self.emit(node, CoreOp::Loop(CoreLoop { trips: steps, slices, carried, running: None, body, results }));
         let of_y = [hidden, 0, batch * hidden, 1];
         let shape = vec![batch, 1, steps, hidden];
         let y = self.view(node, &y, Geometry { offset: 0, strides: signed(of_y.to_vec()), shape })?;
@@ -198,7 +196,7 @@ impl<'a> Validation<'a> {
             &Known::Source(Source::Parameter(parameter), element) => {
                 let out = self.value(vec![batch]);
                 let most = i32::try_from(steps).ok()?;
-                self.emit(node, ValidOp::Integers(Integers { parameter, least: 0, most, out }));
+                self.emit(node, CoreOp::Integers(Integers { parameter, least: 0, most, out }));
                 self.set_range(&Known::Source(Source::Value(out), element), [0.0, most.into()]);
                 Known::Source(Source::Value(out), element)
             }

@@ -10,11 +10,11 @@ use super::shape::{Geometry, signed, strides};
 use super::steps::ShortOf;
 use super::until::Ending;
 use super::{Known, Validation};
+use crate::core::{Convolve, CoreOp, Dense, MOST_PRODUCTS, MatMul, Pointwise, PointwiseFunction, Source, WeightSource};
 use crate::diagnostic::quoted;
 use crate::model::{
-    Convolution, Convolve, Dense, ElementType, Elementwise, Groups, MOST_PRODUCTS, MatMul, Node, Op, OutputSizes,
-    PadMode, Padding, Pointwise, PointwiseFunction, Pool, PoolKind, Rounding, Source, Tensor, ValidOp, WeightSource,
-    Window, counted, shape_text,
+    Convolution, ElementType, Elementwise, Groups, Node, Op, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding,
+    Tensor, Window, counted, shape_text,
 };
 use crate::request::WeightFormat;
 
@@ -679,7 +679,7 @@ impl<'a> Validation<'a> {
                         chains: 1,
                         out,
                     };
-                    self.emit(node, ValidOp::Dense(dense));
+                    self.emit(node, CoreOp::Dense(dense));
                     out
                 } else {
                     let columns = Geometry { offset, strides: vec![1, size as isize], shape: vec![size, per_group] };
@@ -687,7 +687,7 @@ impl<'a> Validation<'a> {
                     let b = self.source(&b)?;
                     let out = self.value(shape);
                     let of = MatMul { batch: 1, rows, inner: size, columns: per_group, a: source, b, out };
-                    self.emit(node, ValidOp::MatMul(of));
+                    self.emit(node, CoreOp::MatMul(of));
                     out
                 };
                 self.layers.insert(out, node);
@@ -742,7 +742,7 @@ impl<'a> Validation<'a> {
         self.layers.insert(out, node);
         self.emit(
             node,
-            ValidOp::Convolve(Convolve {
+            CoreOp::Convolve(Convolve {
                 batch,
                 groups,
                 inputs,
@@ -829,7 +829,7 @@ impl<'a> Validation<'a> {
             sources.push(self.source(&one)?);
         }
         let out = self.value(to);
-        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs: sources, out }));
+        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));
         self.of_lines(node, &Known::Source(Source::Value(out), ElementType::F32), geometry)
     }
 
@@ -855,7 +855,7 @@ impl<'a> Validation<'a> {
         let out = self.value([&[batch, groups], counts, &[each]].concat());
         self.layers.insert(out, node);
         let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
-        self.emit(node, ValidOp::MatMul(of));
+        self.emit(node, CoreOp::MatMul(of));
         // outputs of a group in front of the positions
         let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
         let last = counts.len() + 2;
@@ -908,7 +908,7 @@ impl<'a> Validation<'a> {
         let element = inputs[0].element();
         let inputs = inputs.iter().map(|input| self.source(input)).collect::<Option<_>>()?;
         let out = self.value(shape);
-        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs, out }));
+        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs, out }));
         Some(Known::Source(Source::Value(out), element))
     }
 
@@ -1015,7 +1015,7 @@ impl<'a> Validation<'a> {
                 let w = WeightSource::Constant(self.intern(&ones));
                 let out = self.value(to.clone());
                 let dense = Dense { rows, inputs: taps, outputs: 1, x: source, w, transposed: true, chains: 1, out };
-                self.emit(node, ValidOp::Dense(dense));
+                self.emit(node, CoreOp::Dense(dense));
                 let sum = Known::Source(Source::Value(out), element);
                 // how many elements each window holds
                 let held: Vec<Vec<f32>> = stated

@@ -2,7 +2,7 @@
 
 use std::cmp::max;
 
-use crate::model::{PointwiseFunction, Source, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
 
 /// What makes a tensor another one from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ enum Rule {
 
 /// What every value and every variable of a model depends on. Linear in the size of the model.
 pub(super) struct Dependence<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     /// By constant: whether every element is zero.
     zeros: Vec<bool>,
     /// By tensor: the values, then the variables.
@@ -46,7 +46,7 @@ pub(super) struct Dependence<'m> {
 
 impl<'m> Dependence<'m> {
     /// `nodes`: all nodes of the model, those of bodies too.
-    pub(super) fn new(model: &'m ValidModel, nodes: &[&'m ValidNode]) -> Self {
+    pub(super) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let zeros = model.constants.iter().map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0)).collect();
         let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new(), looks: 0 };
         found.rules.resize(model.values.len(), (Rule::Any, Vec::new()));
@@ -96,14 +96,14 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    fn rule(&mut self, node: &ValidNode) {
+    fn rule(&mut self, node: &CoreNode) {
         let weight = |weight: &WeightSource| match *weight {
             WeightSource::Constant(constant) => Some(Source::Constant(constant)),
             WeightSource::Parameter(parameter) => Some(Source::Parameter(parameter)),
             WeightSource::Zero => None,
         };
         let (rule, sources) = match &node.op {
-            ValidOp::Loop(body) => {
+            CoreOp::Loop(body) => {
                 for slice in &body.slices {
                     self.rules[slice.piece] = (Rule::Linear, vec![slice.of]);
                 }
@@ -118,23 +118,23 @@ impl<'m> Dependence<'m> {
                 }
                 return;
             }
-            ValidOp::Cell(cell) => {
+            CoreOp::Cell(cell) => {
                 let weights = [&cell.w, &cell.r].into_iter().chain(&cell.b).chain(&cell.p);
                 let given = weights.filter_map(weight).filter(|source| matches!(source, Source::Parameter(_)));
                 (Rule::Any, node.op.reads().into_iter().chain(given).collect())
             }
-            ValidOp::Dense(dense) => (Rule::Product, [Some(dense.x), weight(&dense.w)].into_iter().flatten().collect()),
-            ValidOp::View(_) | ValidOp::Concat(_) => (Rule::Linear, node.op.reads()),
-            ValidOp::MatMul(_) | ValidOp::Convolve(_) => (Rule::Product, node.op.reads()),
-            ValidOp::Pointwise(pointwise) => match pointwise.function {
+            CoreOp::Dense(dense) => (Rule::Product, [Some(dense.x), weight(&dense.w)].into_iter().flatten().collect()),
+            CoreOp::View(_) | CoreOp::Concat(_) => (Rule::Linear, node.op.reads()),
+            CoreOp::MatMul(_) | CoreOp::Convolve(_) => (Rule::Product, node.op.reads()),
+            CoreOp::Pointwise(pointwise) => match pointwise.function {
                 PointwiseFunction::Multiply => (Rule::Product, pointwise.inputs.clone()),
                 PointwiseFunction::Subtract if pointwise.inputs[0] == pointwise.inputs[1] => (Rule::Linear, Vec::new()),
                 PointwiseFunction::Add | PointwiseFunction::Subtract => (Rule::Linear, pointwise.inputs.clone()),
                 _ => (Rule::Any, pointwise.inputs.clone()),
             },
-            ValidOp::Softmax(_) => (Rule::Any, node.op.reads()),
-            ValidOp::Reduce(reduce) if reduce.function == PointwiseFunction::Add => (Rule::Linear, node.op.reads()),
-            ValidOp::Reduce(_) | ValidOp::Integers(_) | ValidOp::Lookup(_) | ValidOp::TopK(_) => {
+            CoreOp::Softmax(_) => (Rule::Any, node.op.reads()),
+            CoreOp::Reduce(reduce) if reduce.function == PointwiseFunction::Add => (Rule::Linear, node.op.reads()),
+            CoreOp::Reduce(_) | CoreOp::Integers(_) | CoreOp::Lookup(_) | CoreOp::TopK(_) => {
                 (Rule::Any, node.op.reads())
             }
         };

@@ -2,10 +2,8 @@
 
 use super::shape::{Geometry, broadcast};
 use super::{Known, UNDEFINED, Validation, fold};
-use crate::model::{
-    Activation, ElementType, Elementwise, Node, Pointwise, PointwiseFunction, Softmax, Source, Tensor, ValidOp,
-    shape_text,
-};
+use crate::core::{CoreOp, Pointwise, PointwiseFunction, Softmax, Source};
+use crate::model::{Activation, ElementType, Elementwise, Node, Tensor, shape_text};
 
 /// Whether an activation gives the f32 that is nearest to its exact value, so that folding it
 /// changes nothing.
@@ -266,7 +264,7 @@ impl Validation<'_> {
             return Some(source);
         }
         let out = self.value(shape.to_vec());
-        self.emit(node, ValidOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
+        self.emit(node, CoreOp::Pointwise(Pointwise { function, inputs: inputs.to_vec(), out }));
         Some(Source::Value(out))
     }
 
@@ -384,7 +382,7 @@ impl Validation<'_> {
         self.computable(node, &shape)?;
         let source = self.source(input)?;
         let out = self.value(shape);
-        self.emit(node, ValidOp::Softmax(Softmax { axis, log, input: source, out }));
+        self.emit(node, CoreOp::Softmax(Softmax { axis, log, input: source, out }));
         Some(Known::Source(Source::Value(out), input.element()))
     }
 }

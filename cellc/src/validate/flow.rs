@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::model::{Concat, Source, ValidModel, ValidNode, ValidOp, View};
+use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 
 /// The most elements that are followed, one for each operation that they pass.
 const MOST_FOLLOWED: usize = 1 << 26;
@@ -24,20 +24,20 @@ pub(super) enum Producer<'m> {
 
 /// Follows elements through a model.
 pub(super) struct Flow<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     producers: Vec<Producer<'m>>,
     followed: Cell<usize>,
 }
 
 impl<'m> Flow<'m> {
     /// `nodes`: all nodes of the model, those of bodies too.
-    pub(super) fn new(model: &'m ValidModel, nodes: &[&'m ValidNode]) -> Self {
+    pub(super) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let mut producers = vec![Producer::Operation; model.values.len()];
         for node in nodes {
             match &node.op {
-                ValidOp::View(view) => producers[view.out] = Producer::View(view),
-                ValidOp::Concat(concat) => producers[concat.out] = Producer::Concat(concat),
-                ValidOp::Loop(body) if body.trips == 1 => {
+                CoreOp::View(view) => producers[view.out] = Producer::View(view),
+                CoreOp::Concat(concat) => producers[concat.out] = Producer::Concat(concat),
+                CoreOp::Loop(body) if body.trips == 1 => {
                     body.slices.iter().for_each(|slice| producers[slice.piece] = Producer::Same(slice.of));
                     body.carried.iter().for_each(|c| producers[c.value] = Producer::Same(c.initial));
                     body.results.iter().for_each(|result| producers[result.out] = Producer::Same(result.of));

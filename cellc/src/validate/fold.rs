@@ -4,7 +4,8 @@
 //! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
 
 use super::shape::{Geometry, broadcast_strides, strides};
-use crate::model::{Activation, ElementType, Elementwise, PointwiseFunction, Tensor};
+use crate::core::PointwiseFunction;
+use crate::model::{Activation, ElementType, Elementwise, Tensor};
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 

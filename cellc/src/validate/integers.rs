@@ -5,11 +5,9 @@
 use std::collections::HashSet;
 
 use super::{Known, Validation};
+use crate::core::{CoreOp, Integers, Parameter, PointwiseFunction, Source};
 use crate::diagnostic::Diagnostic;
-use crate::model::{
-    Activation, ElementType, Elementwise, Groups, Integers, Node, Op, Parameter, PointwiseFunction, Source, Tensor,
-    ValidOp, ValueId,
-};
+use crate::model::{Activation, ElementType, Elementwise, Groups, Node, Op, Tensor, ValueId};
 
 /// Up to this magnitude every whole number is a f32.
 const EXACT: f64 = 16_777_216.0;
@@ -42,7 +40,7 @@ impl Validation<'_> {
     pub(super) fn integers_of(&mut self, node: &Node, parameter: usize, element: ElementType) -> Known {
         let out = self.value(self.valid.parameters[parameter].shape.clone());
         let [least, most] = Integers::limits(element);
-        self.emit(node, ValidOp::Integers(Integers { parameter, least, most, out }));
+        self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
         self.ranges.insert(out, [least.into(), most.into()]);
         self.parameter_of.insert(out, (parameter, true));
         Known::Source(Source::Value(out), element)
@@ -53,7 +51,7 @@ impl Validation<'_> {
     pub(super) fn limits_of_integers(&mut self) {
         let mut notices = Vec::new();
         for node in self.valid.all_nodes() {
-            let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
+            let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else { continue };
             // what is looked up has the rows of its table as limits, lengths have the steps, and
             // narrow integers have theirs
             let Parameter { rows, length, element, .. } = &self.valid.parameters[parameter];

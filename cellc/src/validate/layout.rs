@@ -3,8 +3,9 @@
 
 use super::shape::{Geometry, broadcast, broadcast_strides, counted, signed, strides};
 use super::{Known, Validation, element_count, fold};
+use crate::core::{Concat, CoreOp, Source, View};
 use crate::diagnostic::Severity;
-use crate::model::{BroadcastMode, Concat, ElementType, Node, Op, Source, Tensor, ValidOp, View, shape_text};
+use crate::model::{BroadcastMode, ElementType, Node, Op, Tensor, shape_text};
 
 /// The most indices of a Gather of a computed tensor that are no progression.
 const MOST_GATHERED: usize = 256;
@@ -77,7 +78,7 @@ impl<'a> Validation<'a> {
                 let in_order = geometry.offset == 0 && geometry.is_contiguous();
                 let Geometry { offset, strides, shape } = geometry;
                 let out = self.value(shape);
-                self.emit(node, ValidOp::View(View { input: *source, offset, strides, out }));
+                self.emit(node, CoreOp::View(View { input: *source, offset, strides, out }));
                 let view = Known::Source(Source::Value(out), *element);
                 self.set_range(&view, self.range_of(input));
                 if let Source::Value(value) = source
@@ -621,7 +622,7 @@ impl<'a> Validation<'a> {
         all[axis] = places.len();
         self.computable(node, &all)?;
         let out = self.value(all);
-        self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
+        self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let side_by_side = Known::Source(Source::Value(out), data.element());
         self.set_range(&side_by_side, self.range_of(data));
         self.view(node, &side_by_side, Geometry::reshaped(to))
@@ -770,7 +771,7 @@ impl<'a> Validation<'a> {
         let range = self.range_of_all(inputs);
         let inputs: Vec<Source> = inputs.iter().filter_map(|input| self.source(input)).collect();
         let out = self.value(shape);
-        self.emit(node, ValidOp::Concat(Concat { axis, inputs, out }));
+        self.emit(node, CoreOp::Concat(Concat { axis, inputs, out }));
         let whole = Known::Source(Source::Value(out), element);
         self.set_range(&whole, range);
         Some(whole)

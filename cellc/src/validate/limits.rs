@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::{Validation, element_count};
+use crate::core::{CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::{ElementType, Node, Tensor, ValidNode, ValidOp};
+use crate::model::{ElementType, Node, Tensor};
 use crate::request::Unroll;
 
 /// The most elements of a constant: 1 GiB of f32.
@@ -189,17 +190,17 @@ fn bytes(shape: &[usize], element: usize) -> usize {
 }
 
 /// What full unrolling writes out: loops over time and loops of the model stay loops.
-fn multiply_adds(nodes: &[ValidNode]) -> u128 {
-    let work = |node: &ValidNode| match &node.op {
-        ValidOp::Cell(c) => {
+fn multiply_adds(nodes: &[CoreNode]) -> u128 {
+    let work = |node: &CoreNode| match &node.op {
+        CoreOp::Cell(c) => {
             c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
         }
-        ValidOp::Dense(d) => d.rows as u128 * d.inputs as u128 * d.outputs as u128,
-        ValidOp::MatMul(m) => m.batch as u128 * m.rows as u128 * m.inner as u128 * m.columns as u128,
-        ValidOp::Convolve(c) => c.multiply_adds() as u128,
-        ValidOp::Loop(body) => multiply_adds(&body.body),
-        ValidOp::Pointwise(_) | ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => 0,
-        ValidOp::Integers(_) | ValidOp::Lookup(_) | ValidOp::TopK(_) => 0,
+        CoreOp::Dense(d) => d.rows as u128 * d.inputs as u128 * d.outputs as u128,
+        CoreOp::MatMul(m) => m.batch as u128 * m.rows as u128 * m.inner as u128 * m.columns as u128,
+        CoreOp::Convolve(c) => c.multiply_adds() as u128,
+        CoreOp::Loop(body) => multiply_adds(&body.body),
+        CoreOp::Pointwise(_) | CoreOp::Softmax(_) | CoreOp::Reduce(_) | CoreOp::View(_) | CoreOp::Concat(_) => 0,
+        CoreOp::Integers(_) | CoreOp::Lookup(_) | CoreOp::TopK(_) => 0,
     };
     nodes.iter().map(work).sum()
 }

@@ -2,7 +2,8 @@
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
-use crate::model::{LARGEST_INTEGER, Lookup, Node, Source, ValidOp};
+use crate::core::{CoreOp, LARGEST_INTEGER, Lookup, Source};
+use crate::model::Node;
 
 impl Validation<'_> {
     /// Parts of data along an axis, by numbers that are computed.
@@ -45,7 +46,7 @@ impl Validation<'_> {
         let table = self.view(node, data, table)?;
         let (table_source, indices) = (self.source(&table)?, self.source(indices)?);
         let out = self.value(rows.clone());
-        self.emit(node, ValidOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
+        self.emit(node, CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
         let found = Known::Source(Source::Value(out), data.element());
         self.set_range(&found, self.range_of(data));
         // and back to its place

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 
 use super::shape::{Geometry, strides};
 use super::{Known, Validation};
+use crate::core::{CoreLoop, CoreNode, CoreOp, LoopCarried, LoopResult, LoopSlice, Source};
 use crate::diagnostic::{Diagnostic, Setting, Severity};
-use crate::model::{
-    ElementType, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Model, Node, Slicing, Source, Tensor, ValidLoop,
-    ValidNode, ValidOp, ValueId, shape_text,
-};
+use crate::model::{ElementType, Loop, LoopInput, Model, Node, Slicing, Tensor, ValueId, shape_text};
 
 /// The most iterations of a loop that are written out one by one, where they differ in more than
 /// what they are given.
@@ -168,8 +166,8 @@ impl<'a> Validation<'a> {
         for output in &body.outputs {
             outputs.push(self.loop_output(node, &results[output.result], output.concatenation, trips, &mut out)?);
         }
-        let body = ValidLoop { trips, slices: iteration.slices, carried, running: None, body: nodes, results: out };
-        self.emit(node, ValidOp::Loop(body));
+        let body = CoreLoop { trips, slices: iteration.slices, carried, running: None, body: nodes, results: out };
+        self.emit(node, CoreOp::Loop(body));
         Some(outputs)
     }
 
@@ -426,7 +424,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Looks at a body: its Results, and its operations. `None` after an error.
-    pub(super) fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<ValidNode>)> {
+    pub(super) fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<CoreNode>)> {
         let before = self.diagnostics.0.len();
         let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
         let nodes = std::mem::take(&mut self.nodes);

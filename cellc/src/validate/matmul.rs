@@ -2,7 +2,8 @@
 
 use super::shape::{Geometry, broadcast, broadcast_strides, signed, strides};
 use super::{Known, Validation, fold};
-use crate::model::{Dense, MatMul, Node, Source, Tensor, ValidOp, WeightSource};
+use crate::core::{CoreOp, Dense, MatMul, Source, WeightSource};
+use crate::model::{Node, Tensor};
 use crate::request::WeightFormat;
 
 /// How many matrices of a constant are layers of their own at most, as each has code of its own.
@@ -195,7 +196,7 @@ impl<'a> Validation<'a> {
         let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
         self.layers.insert(out, node);
-        self.emit(node, ValidOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
+        self.emit(node, CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
         Some(Known::Source(Source::Value(out), element))
     }
 
@@ -261,7 +262,7 @@ impl<'a> Validation<'a> {
         let (a, b) = (self.matrices(node, a, of_a)?, self.matrices(node, b, of_b)?);
         let (a, b) = (self.source(&a)?, self.source(&b)?);
         let out = self.value(shape);
-        self.emit(node, ValidOp::MatMul(MatMul { batch, rows, inner, columns, a, b, out }));
+        self.emit(node, CoreOp::MatMul(MatMul { batch, rows, inner, columns, a, b, out }));
         Some(Source::Value(out))
     }
 

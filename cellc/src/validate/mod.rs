@@ -60,11 +60,9 @@ mod variables;
 
 use std::collections::HashMap;
 
+use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, ResultValue, Source};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
-use crate::model::{
-    Dim, ElementType, LayerPlace, Model, Node, Op, Parameter, ResultValue, Source, Tensor, ValidModel, ValidNode,
-    ValidOp, ValidValue, ValueId, shape_text,
-};
+use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 use crate::request::{Options, State};
 use axes::SequenceAxes;
 use batch::BatchAxes;
@@ -91,7 +89,7 @@ pub fn parameter_names(model: &Model, node: usize) -> Vec<String> {
 ///
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
-pub fn validate(model: &Model, options: &Options) -> Result<(ValidModel, Diagnostics), Diagnostics> {
+pub fn validate(model: &Model, options: &Options) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     validate_and_advise(model, options, true)
 }
 
@@ -101,11 +99,7 @@ fn is_right(model: &Model, options: &Options) -> bool {
 }
 
 /// As [`validate`]; `tries` is true if hints may validate the model with other options.
-fn validate_and_advise(
-    model: &Model,
-    options: &Options,
-    tries: bool,
-) -> Result<(ValidModel, Diagnostics), Diagnostics> {
+fn validate_and_advise(model: &Model, options: &Options, tries: bool) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     let with = |open: Option<usize>| {
         let mut validation = Validation::new(model, options, false);
         (validation.open, validation.tries) = (open, tries);
@@ -220,7 +214,7 @@ struct Validation<'a> {
     restart_warnings: Diagnostics,
     variables: Variables<'a>,
     /// The operations of the current graph.
-    nodes: Vec<ValidNode>,
+    nodes: Vec<CoreNode>,
     /// The nesting depth of loops.
     depth: usize,
     /// The current node.
@@ -251,7 +245,7 @@ struct Validation<'a> {
     /// By value without the elements across line ends of a convolution: the value with these
     /// elements, and the selection.
     lines: HashMap<usize, (usize, shape::Geometry)>,
-    valid: ValidModel,
+    valid: CoreModel,
 }
 
 impl<'a> Validation<'a> {
@@ -293,7 +287,7 @@ impl<'a> Validation<'a> {
             parameter_of: HashMap::new(),
             cuttable: HashMap::new(),
             lines: HashMap::new(),
-            valid: ValidModel { name: model.name.clone(), files: model.files.clone(), ..ValidModel::default() },
+            valid: CoreModel { name: model.name.clone(), files: model.files.clone(), ..CoreModel::default() },
         }
     }
 
@@ -624,20 +618,20 @@ impl<'a> Validation<'a> {
 
     /// Adds a value computed by a node.
     fn value(&mut self, shape: Vec<usize>) -> usize {
-        self.valid.values.push(ValidValue { shape });
+        self.valid.values.push(CoreValue { shape });
         self.valid.values.len() - 1
     }
 
     /// Adds an operation.
-    fn emit(&mut self, node: &Node, op: ValidOp) {
+    fn emit(&mut self, node: &Node, op: CoreOp) {
         let kind = match &op {
-            ValidOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
-            ValidOp::Cell(cell) => cell.kind.op_name(),
+            CoreOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
+            CoreOp::Cell(cell) => cell.kind.op_name(),
             _ => node.kind.split(',').next().unwrap_or_default(),
         };
         self.operations += 1;
         let (name, kind, ledger) = (node.name.clone(), kind.to_owned(), node.ledger.clone());
-        self.nodes.push(ValidNode { name, kind, op, ledger, layer: self.layer });
+        self.nodes.push(CoreNode { name, kind, op, ledger, layer: self.layer });
     }
 
     /// Refuses a shape above the limit for computed values.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Validation;
+use crate::core::{CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Origin, Setting, quoted};
-use crate::model::{ValidNode, ValidOp};
 use crate::numerics::{Precisions, matrices};
 use crate::request::{Arithmetic, Precision, WeightFormat};
 
@@ -101,14 +101,14 @@ impl Validation<'_> {
 
     /// Where weights are given at run time, depthwise convolutions stay f32.
     pub(super) fn beside_given_weights(&mut self) {
-        fn each(nodes: &mut [ValidNode], found: &mut Vec<(String, &'static str)>) {
-            for ValidNode { op, name, .. } in nodes {
+        fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
+            for CoreNode { op, name, .. } in nodes {
                 match op {
-                    ValidOp::Convolve(of) if of.is_depthwise() => {
+                    CoreOp::Convolve(of) if of.is_depthwise() => {
                         of.beside_given = true;
                         found.push((name.clone(), "a model with weights that are given at run time"));
                     }
-                    ValidOp::Loop(of) => each(&mut of.body, found),
+                    CoreOp::Loop(of) => each(&mut of.body, found),
                     _ => {}
                 }
             }
@@ -123,7 +123,7 @@ impl Validation<'_> {
         let mut left: BTreeSet<String> = BTreeSet::new();
         for node in self.valid.all_nodes() {
             match &node.op {
-                ValidOp::MatMul(_) | ValidOp::Convolve(_) if !node.op.has_precision() => left.insert(node.name.clone()),
+                CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => left.insert(node.name.clone()),
                 _ => false,
             };
         }
@@ -137,12 +137,12 @@ impl Validation<'_> {
         // several layers may have one name
         let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
         let known: Vec<_> = known.map(|node| node.name.clone()).collect();
-        let product = |node: &&ValidNode| matches!(node.op, ValidOp::MatMul(_)).then(|| node.name.clone());
+        let product = |node: &&CoreNode| matches!(node.op, CoreOp::MatMul(_)).then(|| node.name.clone());
         let products: BTreeSet<_> = nodes.iter().filter_map(product).collect();
         let wording = &self.options.wording;
         let option = wording.of(Setting::Key { name: "precision_of", in_files: "precision_of" });
         let mut problems = Vec::new();
-        let stores = |precision: Precision, node: &ValidNode| {
+        let stores = |precision: Precision, node: &CoreNode| {
             node.op.has_precision() && (precision.arithmetic() != Arithmetic::F32 || node.op.is_product())
         };
         let asked = self.options.numerics.precision.filter(|precision| *precision != Precision::F32);

@@ -4,7 +4,8 @@
 use super::shape::{Geometry, strides};
 use super::until::{Ending, Opened};
 use super::{Known, Validation};
-use crate::model::{ElementType, Elementwise as E, Node, Source, Tensor, ValidOp, View};
+use crate::core::{CoreOp, Source, View};
+use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
 fn number(value: i64) -> Option<Known> {
     Some(Known::Constant(Tensor::from_i64(Vec::new(), &[value])?, ElementType::I64))
@@ -54,7 +55,7 @@ impl<'a> Validation<'a> {
         self.computable(node, &shape)?;
         let (source, out) = (self.source(&input)?, self.value(shape.clone()));
         let strides = strides(&shape).into_iter().map(|stride| stride as isize).collect();
-        self.emit(node, ValidOp::View(View { input: source, offset: 0, strides, out }));
+        self.emit(node, CoreOp::View(View { input: source, offset: 0, strides, out }));
         let known = Known::Source(Source::Value(out), input.element());
         self.set_range(&known, self.range_of(&input));
         let ending = Ending { count, by: Opened::Slice, is_zero: false, truncated: None, parts_along: Some(axis) };

@@ -4,8 +4,9 @@ use super::limits::MOST_ELEMENTS;
 use super::shape::Geometry;
 use super::until::{COUNT_ALL, Ending, Opened};
 use super::{Known, UNDEFINED, Validation, fold};
+use crate::core::LARGEST_INTEGER;
 use crate::diagnostic::quoted;
-use crate::model::{ElementType, Elementwise as E, LARGEST_INTEGER, Node, Tensor};
+use crate::model::{ElementType, Elementwise as E, Node, Tensor};
 
 impl Validation<'_> {
     pub(super) fn range(&mut self, node: &Node) {

@@ -3,9 +3,8 @@
 use super::shape::Geometry;
 use super::until::Ending;
 use super::{Known, UNDEFINED, Validation, fold};
-use crate::model::{
-    Activation, ElementType, Elementwise, NoAxes, Node, PointwiseFunction, Reduce, Reduction, Source, Tensor, ValidOp,
-};
+use crate::core::{CoreOp, PointwiseFunction, Reduce, Source};
+use crate::model::{Activation, ElementType, Elementwise, NoAxes, Node, Reduction, Tensor};
 
 /// The largest whole exponent that is computed by multiplications alone.
 const MOST_MULTIPLIED: f32 = 128.0;
@@ -256,7 +255,7 @@ impl Validation<'_> {
         let range = self.reduced_range(node, function, input, size)?;
         let (source, out) = (self.source(input)?, self.value(to));
         let chains = Reduce::chains(size, inner);
-        self.emit(node, ValidOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
+        self.emit(node, CoreOp::Reduce(Reduce { function, first, end, chains, input: source, out }));
         self.wrapped(node, Source::Value(out), input.element(), range)
     }
 

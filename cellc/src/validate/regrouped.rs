@@ -7,9 +7,8 @@ use std::collections::HashMap;
 use super::Validation;
 use super::cell::{CellPort, Given, Recurrent, Sizes, WeightSources};
 use super::shape::broadcast_strides;
-use crate::model::{
-    BiasPart, Direction, PointwiseFunction, Source, Tensor, ValidModel, ValidNode, ValidOp, WeightLayout, WeightSource,
-};
+use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
+use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
 
 /// What works, for messages.
 const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
@@ -39,12 +38,12 @@ type Parts = Vec<Vec<(Source, usize)>>;
 
 /// The operations of a graph by the values that they compute.
 struct Views<'v> {
-    valid: &'v ValidModel,
-    by_value: HashMap<usize, &'v ValidNode>,
+    valid: &'v CoreModel,
+    by_value: HashMap<usize, &'v CoreNode>,
 }
 
 impl<'v> Views<'v> {
-    fn new(valid: &'v ValidModel, nodes: &'v [ValidNode]) -> Self {
+    fn new(valid: &'v CoreModel, nodes: &'v [CoreNode]) -> Self {
         let by_value = nodes.iter().flat_map(|node| node.op.outputs().into_iter().map(move |out| (out, node)));
         Self { valid, by_value: by_value.collect() }
     }
@@ -70,12 +69,12 @@ impl<'v> Views<'v> {
             }
         };
         match &node.op {
-            ValidOp::View(view) => {
+            CoreOp::View(view) => {
                 let along = coordinates(shape, place).zip(view.strides.iter().rev());
                 let steps: isize = along.map(|(at, stride)| at.cast_signed() * stride).sum();
                 self.element(view.input, view.offset.wrapping_add_signed(steps))
             }
-            ValidOp::Concat(concat) => {
+            CoreOp::Concat(concat) => {
                 let inner: usize = shape[concat.axis + 1..].iter().product();
                 let (outer, mut at) = (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
                 for &input in &concat.inputs {
@@ -87,7 +86,7 @@ impl<'v> Views<'v> {
                 }
                 Err(refused())
             }
-            ValidOp::Pointwise(of) if of.function == PointwiseFunction::Add && of.inputs.len() == 2 => {
+            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add && of.inputs.len() == 2 => {
                 let place_in = |input: Source| {
                     let strides = broadcast_strides(self.valid.shape(input), shape);
                     coordinates(shape, place).zip(strides.iter().rev()).map(|(at, stride)| at * stride).sum()
@@ -95,7 +94,7 @@ impl<'v> Views<'v> {
                 let [one, other] = [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
                 sum(one, other)
             }
-            ValidOp::Reduce(of) if of.function == PointwiseFunction::Add => {
+            CoreOp::Reduce(of) if of.function == PointwiseFunction::Add => {
                 let [_, size, inner] = of.extents(self.valid.shape(of.input));
                 let first = place / inner * size * inner + place % inner;
                 match size {

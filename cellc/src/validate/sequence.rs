@@ -4,7 +4,8 @@
 use super::cell::{CellPort, Recurrent, Sizes, WeightSources};
 use super::shape::Geometry;
 use super::{Known, Validation};
-use crate::model::{Concat, Direction, ElementType, LedgerEntry, Lengths, Sequence, Source, ValidCell, ValidOp};
+use crate::core::{Concat, CoreCell, CoreOp, Lengths, Sequence, Source};
+use crate::model::{Direction, ElementType, LedgerEntry};
 
 impl<'a> Validation<'a> {
     /// Adds the cells of a recurrent operation in which nothing is wrong but, perhaps, its lengths.
@@ -59,7 +60,7 @@ impl<'a> Validation<'a> {
             let sequence = lengths.clone().map(|lengths| Sequence { steps, reverse, lengths });
             self.emit(
                 node,
-                ValidOp::Cell(ValidCell {
+                CoreOp::Cell(CoreCell {
                     name: node.name.clone(),
                     kind,
                     batch,
@@ -108,7 +109,7 @@ impl<'a> Validation<'a> {
         shape[1] *= values.len();
         let out = self.value(shape);
         let inputs = values.iter().map(|&value| Source::Value(value)).collect();
-        self.emit(node, ValidOp::Concat(Concat { axis: 1, inputs, out }));
+        self.emit(node, CoreOp::Concat(Concat { axis: 1, inputs, out }));
         out
     }
 

@@ -1,9 +1,9 @@
 //! Removes what no output and no variable depends on, and numbers the rest anew.
 
-use crate::model::{Lengths, Sequence, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, Sequence, Source, WeightSource};
 
 /// Removes every operation, value and constant that nothing needs.
-pub(super) fn sweep(model: &mut ValidModel) {
+pub(super) fn sweep(model: &mut CoreModel) {
     let needed = needed(model);
     let nodes = std::mem::take(&mut model.nodes);
     model.nodes = prune(nodes, &needed);
@@ -11,7 +11,7 @@ pub(super) fn sweep(model: &mut ValidModel) {
 }
 
 /// Which values a Result or a variable depends on.
-pub(super) fn needed(model: &ValidModel) -> Vec<bool> {
+pub(super) fn needed(model: &CoreModel) -> Vec<bool> {
     let mut reads: Vec<Vec<Source>> = vec![Vec::new(); model.values.len()];
     collect(&model.nodes, &mut reads);
     let mut needed = vec![false; model.values.len()];
@@ -28,9 +28,9 @@ pub(super) fn needed(model: &ValidModel) -> Vec<bool> {
 }
 
 /// What each value is computed from.
-fn collect(nodes: &[ValidNode], reads: &mut [Vec<Source>]) {
+fn collect(nodes: &[CoreNode], reads: &mut [Vec<Source>]) {
     for node in nodes {
-        let ValidOp::Loop(body) = &node.op else {
+        let CoreOp::Loop(body) = &node.op else {
             for value in node.op.outputs() {
                 reads[value] = node.op.reads();
             }
@@ -43,29 +43,29 @@ fn collect(nodes: &[ValidNode], reads: &mut [Vec<Source>]) {
     }
 }
 
-fn prune(nodes: Vec<ValidNode>, needed: &[bool]) -> Vec<ValidNode> {
+fn prune(nodes: Vec<CoreNode>, needed: &[bool]) -> Vec<CoreNode> {
     let mut kept = Vec::new();
     for mut node in nodes {
         if !node.op.outputs().iter().any(|&value| needed[value]) {
             continue;
         }
         match &mut node.op {
-            ValidOp::Cell(cell) => {
+            CoreOp::Cell(cell) => {
                 for value in [&mut cell.y, &mut cell.h_out, &mut cell.c_out] {
                     *value = value.filter(|&value| needed[value]);
                 }
             }
-            ValidOp::Loop(body) => {
+            CoreOp::Loop(body) => {
                 body.slices.retain(|slice| needed[slice.piece]);
                 body.carried.retain(|carried| needed[carried.value]);
                 body.results.retain(|result| needed[result.out]);
                 body.running = body.running.filter(|&value| needed[value]);
                 body.body = prune(std::mem::take(&mut body.body), needed);
             }
-            ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) | ValidOp::Pointwise(_) => {}
-            ValidOp::Softmax(_) | ValidOp::Reduce(_) | ValidOp::View(_) | ValidOp::Concat(_) => {}
-            ValidOp::Integers(_) | ValidOp::Lookup(_) => {}
-            ValidOp::TopK(top) => {
+            CoreOp::Dense(_) | CoreOp::MatMul(_) | CoreOp::Convolve(_) | CoreOp::Pointwise(_) => {}
+            CoreOp::Softmax(_) | CoreOp::Reduce(_) | CoreOp::View(_) | CoreOp::Concat(_) => {}
+            CoreOp::Integers(_) | CoreOp::Lookup(_) => {}
+            CoreOp::TopK(top) => {
                 for value in [&mut top.values, &mut top.places] {
                     *value = value.filter(|&value| needed[value]);
                 }
@@ -98,7 +98,7 @@ impl Renumbering {
     }
 }
 
-fn renumber(model: &mut ValidModel, needed: &[bool]) {
+fn renumber(model: &mut CoreModel, needed: &[bool]) {
     let mut read = vec![false; model.constants.len()];
     each(&mut model.nodes, &mut |name| match name {
         Name::Source(Source::Constant(i)) | Name::Weight(WeightSource::Constant(i)) => read[*i] = true,
@@ -149,53 +149,53 @@ enum Name<'n> {
 }
 
 /// Visits everything that operations name, those of loops' bodies too.
-fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
+fn each(nodes: &mut [CoreNode], visit: &mut impl FnMut(Name)) {
     for node in nodes {
         match &mut node.op {
-            ValidOp::Cell(cell) => each_of_cell(cell, visit),
-            ValidOp::Dense(dense) => {
+            CoreOp::Cell(cell) => each_of_cell(cell, visit),
+            CoreOp::Dense(dense) => {
                 visit(Name::Source(&mut dense.x));
                 visit(Name::Weight(&mut dense.w));
                 visit(Name::Value(&mut dense.out));
             }
-            ValidOp::MatMul(product) => {
+            CoreOp::MatMul(product) => {
                 visit(Name::Source(&mut product.a));
                 visit(Name::Source(&mut product.b));
                 visit(Name::Value(&mut product.out));
             }
-            ValidOp::Convolve(convolve) => {
+            CoreOp::Convolve(convolve) => {
                 visit(Name::Source(&mut convolve.x));
                 visit(Name::Source(&mut convolve.w));
                 visit(Name::Value(&mut convolve.out));
             }
-            ValidOp::Pointwise(pointwise) => {
+            CoreOp::Pointwise(pointwise) => {
                 pointwise.inputs.iter_mut().for_each(|input| visit(Name::Source(input)));
                 visit(Name::Value(&mut pointwise.out));
             }
-            ValidOp::Softmax(softmax) => {
+            CoreOp::Softmax(softmax) => {
                 visit(Name::Source(&mut softmax.input));
                 visit(Name::Value(&mut softmax.out));
             }
-            ValidOp::Reduce(reduce) => {
+            CoreOp::Reduce(reduce) => {
                 visit(Name::Source(&mut reduce.input));
                 visit(Name::Value(&mut reduce.out));
             }
-            ValidOp::View(view) => {
+            CoreOp::View(view) => {
                 visit(Name::Source(&mut view.input));
                 visit(Name::Value(&mut view.out));
             }
-            ValidOp::Concat(concat) => {
+            CoreOp::Concat(concat) => {
                 concat.inputs.iter_mut().for_each(|input| visit(Name::Source(input)));
                 visit(Name::Value(&mut concat.out));
             }
-            ValidOp::Loop(body) => each_of_loop(body, visit),
-            ValidOp::Integers(integers) => visit(Name::Value(&mut integers.out)),
-            ValidOp::Lookup(lookup) => {
+            CoreOp::Loop(body) => each_of_loop(body, visit),
+            CoreOp::Integers(integers) => visit(Name::Value(&mut integers.out)),
+            CoreOp::Lookup(lookup) => {
                 visit(Name::Source(&mut lookup.table));
                 visit(Name::Source(&mut lookup.indices));
                 visit(Name::Value(&mut lookup.out));
             }
-            ValidOp::TopK(top) => {
+            CoreOp::TopK(top) => {
                 visit(Name::Source(&mut top.input));
                 let values = [top.values.as_mut(), top.places.as_mut()];
                 values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
@@ -204,7 +204,7 @@ fn each(nodes: &mut [ValidNode], visit: &mut impl FnMut(Name)) {
     }
 }
 
-fn each_of_cell(cell: &mut ValidCell, visit: &mut impl FnMut(Name)) {
+fn each_of_cell(cell: &mut CoreCell, visit: &mut impl FnMut(Name)) {
     let sources = [Some(&mut cell.x), Some(&mut cell.h), cell.c.as_mut(), cell.a.as_mut()];
     sources.into_iter().flatten().for_each(|source| visit(Name::Source(source)));
     let weights = [&mut cell.w, &mut cell.r].into_iter().chain(&mut cell.b).chain(&mut cell.p);
@@ -216,7 +216,7 @@ fn each_of_cell(cell: &mut ValidCell, visit: &mut impl FnMut(Name)) {
     values.into_iter().flatten().for_each(|value| visit(Name::Value(value)));
 }
 
-fn each_of_loop(body: &mut ValidLoop, visit: &mut impl FnMut(Name)) {
+fn each_of_loop(body: &mut CoreLoop, visit: &mut impl FnMut(Name)) {
     for slice in &mut body.slices {
         visit(Name::Source(&mut slice.of));
         visit(Name::Value(&mut slice.piece));

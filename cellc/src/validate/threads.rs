@@ -1,8 +1,9 @@
 //! Which cells two threads can share.
 
 use super::Validation;
+use crate::core::{CoreNode, CoreOp};
 use crate::diagnostic::quoted;
-use crate::model::{ResetGate, ValidNode, ValidOp};
+use crate::model::ResetGate;
 use crate::request::Threads;
 
 impl Validation<'_> {
@@ -13,7 +14,7 @@ impl Validation<'_> {
             return;
         }
         let mut problems = Vec::new();
-        let mut refuse = |layer: Option<&ValidNode>, found: String| {
+        let mut refuse = |layer: Option<&CoreNode>, found: String| {
             let node = layer.and_then(|layer| self.model.nodes.get(layer.layer.outer));
             let problem = self.at_layer(node, found).valid(
                 "GRUCell with linear_before_reset = true, LSTMCell and RNNCell, one step each and outside of loops",
@@ -26,18 +27,18 @@ impl Validation<'_> {
                 name => quoted(name),
             };
             match &node.op {
-                ValidOp::Loop(_) => refuse(
+                CoreOp::Loop(_) => refuse(
                     Some(node),
                     format!("two threads cannot share {name}, a loop: they would have to synchronise at every step"),
                 ),
-                ValidOp::Cell(cell) if cell.sequence.is_some() => {
+                CoreOp::Cell(cell) if cell.sequence.is_some() => {
                     let why = match cell.steps() {
                         1 => "a sequence of one step: only cells are shared",
                         _ => "a sequence: they would have to synchronise at every step",
                     };
                     refuse(Some(node), format!("two threads cannot share {name}, {why}"));
                 }
-                ValidOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
+                CoreOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => refuse(
                     Some(node),
                     format!(
                         "two threads cannot share {name}, whose linear_before_reset is false: they would have to synchronise twice per step"

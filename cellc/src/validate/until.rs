@@ -7,11 +7,9 @@
 use super::loops::{Cut, iteration_number};
 use super::shape::Geometry;
 use super::{Known, Validation};
+use crate::core::{CoreLoop, CoreOp, LARGEST_INTEGER, LoopCarried, LoopResult, LoopSlice, ResultValue, Source};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::{
-    ElementType, Elementwise as E, LARGEST_INTEGER, Loop, LoopCarried, LoopInput, LoopResult, LoopSlice, Node, Op,
-    ResultValue, Source, Tensor, ValidLoop, ValidOp, shape_text,
-};
+use crate::model::{ElementType, Elementwise as E, Loop, LoopInput, Node, Op, Tensor, shape_text};
 
 /// What to do where a Range of run time makes a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
@@ -306,7 +304,7 @@ impl<'a> Validation<'a> {
             Known::Source(Source::Value(value), _) => Some(value),
             _ => None,
         });
-        self.emit(node, ValidOp::Loop(ValidLoop { trips: most, slices, carried, running, body: nodes, results: out }));
+        self.emit(node, CoreOp::Loop(CoreLoop { trips: most, slices, carried, running, body: nodes, results: out }));
         Some(Ok(outputs))
     }
 

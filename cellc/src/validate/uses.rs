@@ -3,7 +3,8 @@
 use super::Validation;
 use super::cell::{CellPort, roles};
 use super::sweep;
-use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, Source, ValidNode, ValidOp, ValueId, WeightSource};
+use crate::core::{CoreNode, CoreOp, Source, WeightSource};
+use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};
 
 /// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
 #[derive(Clone, Default)]
@@ -141,7 +142,7 @@ impl Validation<'_> {
 }
 
 /// Marks the parameters that needed operations read, weights of cells left out.
-fn read_as_data(nodes: &[ValidNode], needed: &[bool], read: &mut [bool]) {
+fn read_as_data(nodes: &[CoreNode], needed: &[bool], read: &mut [bool]) {
     for node in nodes.iter().filter(|node| node.op.outputs().iter().any(|&value| needed[value])) {
         for source in node.op.reads() {
             if let Source::Parameter(index) = source {
@@ -152,8 +153,8 @@ fn read_as_data(nodes: &[ValidNode], needed: &[bool], read: &mut [bool]) {
 }
 
 /// True if the weights of a cell are the parameter.
-fn packs(op: &ValidOp, parameter: usize) -> bool {
-    let ValidOp::Cell(cell) = op else { return false };
+fn packs(op: &CoreOp, parameter: usize) -> bool {
+    let CoreOp::Cell(cell) = op else { return false };
     let all = [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p);
     all.into_iter().any(|weight| weight == WeightSource::Parameter(parameter))
 }

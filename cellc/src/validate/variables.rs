@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{Known, Validation, admits_shape};
+use crate::core::{Source, Variable};
 use crate::diagnostic::{Diagnostic, Setting, quoted};
-use crate::model::{Dim, ElementType, Node, Source, Tensor, Variable, shape_text};
+use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
 
 /// The variables of a model, in the order in which they are first read.
 #[derive(Default)]

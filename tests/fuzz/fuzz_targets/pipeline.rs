@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use cellc::Language;
 use cellc::internals::front::openvino::read_bytes;
-use cellc::internals::model::{ValidModel, ValidNode, ValidOp};
+use cellc::internals::core::{CoreModel, CoreNode, CoreOp};
 use cellc::Options;
 use cellc::internals::random::Random;
 use cellc::internals::validate::validate;
@@ -53,7 +53,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// About how many elements a step computes and multiplies.
-fn work(model: &ValidModel) -> usize {
+fn work(model: &CoreModel) -> usize {
     let len = |shape: &[usize]| shape.iter().fold(1usize, |product, size| product.saturating_mul(*size));
     let values = model.values.iter().map(|value| len(&value.shape));
     let constants = model.constants.iter().map(|constant| constant.len());
@@ -62,14 +62,14 @@ fn work(model: &ValidModel) -> usize {
     values.chain(constants).chain(given).chain(nodes).fold(0, usize::saturating_add)
 }
 
-fn multiplications(nodes: &[ValidNode]) -> usize {
-    let of = |node: &ValidNode| match &node.op {
-        ValidOp::Cell(cell) => {
+fn multiplications(nodes: &[CoreNode]) -> usize {
+    let of = |node: &CoreNode| match &node.op {
+        CoreOp::Cell(cell) => {
             let steps = cell.sequence.as_ref().map_or(1, |sequence| sequence.steps);
             let row = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
             cell.batch.saturating_mul(steps).saturating_mul(row)
         }
-        ValidOp::Loop(of) => of.trips.saturating_mul(1 + multiplications(&of.body)),
+        CoreOp::Loop(of) => of.trips.saturating_mul(1 + multiplications(&of.body)),
         _ => 1,
     };
     nodes.iter().map(of).fold(0, usize::saturating_add)

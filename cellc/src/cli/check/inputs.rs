@@ -2,8 +2,8 @@
 
 use crate::bound::states;
 use crate::cli::Failure;
+use crate::core::CoreModel;
 use crate::harness::Numbers;
-use crate::model::ValidModel;
 use crate::random::Random;
 use crate::request::Range;
 
@@ -62,7 +62,7 @@ impl<'a> Inputs<'a> {
     pub(super) fn next(
         &mut self,
         step: usize,
-        model: &ValidModel,
+        model: &CoreModel,
         reached: &[Vec<f64>],
         parameters: &mut [Numbers],
     ) -> Result<Next, Failure> {
@@ -98,7 +98,7 @@ impl<'a> Inputs<'a> {
     fn draw(
         &mut self,
         step: usize,
-        model: &ValidModel,
+        model: &CoreModel,
         range: Range,
         reached: &[Vec<f64>],
         parameters: &mut [Numbers],

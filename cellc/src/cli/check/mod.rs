@@ -12,11 +12,11 @@ mod table;
 
 use crate::bound::{self, Profile};
 use crate::compile::{self, Compilation};
+use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
 use crate::harness::{Executable, Numbers, Variables};
-use crate::model::ValidModel;
 use crate::reference::{Outcome, initial_variables, reference};
 use crate::request::{Precision, Range};
 
@@ -203,7 +203,7 @@ fn checked(
 }
 
 /// True if a model keeps states or variables between steps.
-fn keeps(model: &ValidModel) -> bool {
+fn keeps(model: &CoreModel) -> bool {
     !model.states.is_empty() || !model.variables.is_empty()
 }
 
@@ -214,7 +214,7 @@ fn part<V>(outcome: &Outcome<V>, i: usize) -> &[V] {
 
 /// A run of the reference and of generated code.
 struct Run<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     threshold: Option<f64>,
     tables: Vec<Table>,
     /// The parameters of a step: for generated code, and in float64 for the reference.
@@ -230,7 +230,7 @@ struct Run<'m> {
 }
 
 impl<'m> Run<'m> {
-    fn new(model: &'m ValidModel, threshold: Option<f64>) -> Self {
+    fn new(model: &'m CoreModel, threshold: Option<f64>) -> Self {
         Self {
             model,
             threshold,

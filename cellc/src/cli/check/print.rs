@@ -5,10 +5,11 @@ use std::fmt::Write;
 use crate::arch::Arch;
 use crate::bound;
 use crate::cli::arguments::{CheckArguments, MaxError};
+use crate::core::CoreModel;
 use crate::diagnostic::quoted;
 use crate::emit::names::Field;
 use crate::header::integers;
-use crate::model::{ElementType, ValidModel};
+use crate::model::ElementType;
 use crate::numerics::Loss;
 use crate::request::{Range, Threads};
 
@@ -53,7 +54,7 @@ fn title(arguments: &CheckArguments, source: &Source, checked: &Checked) -> Stri
 }
 
 /// The source of the inputs.
-pub(super) fn inputs(source: &Source, model: &ValidModel) -> String {
+pub(super) fn inputs(source: &Source, model: &CoreModel) -> String {
     match source {
         Source::Recorded(recording) => format!("inputs from {}", recording.from),
         Source::Drawn { seed, range: Range { x, h } } => {

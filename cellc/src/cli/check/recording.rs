@@ -6,9 +6,10 @@ use crate::cli::Failure;
 use crate::cli::arguments::CheckArguments;
 use crate::cli::calls::{self, Calls, Expected, frames, one_step, places, steps_of_call};
 use crate::compile::Compilation;
+use crate::core::{CoreModel, ResultValue};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::harness::Numbers;
-use crate::model::{Model, ResultValue, Tensor, ValidModel};
+use crate::model::{Model, Tensor};
 use crate::request::Options;
 
 /// The files of all calls.
@@ -124,7 +125,7 @@ impl Recording {
     }
 
     /// True if files give the initial states of each call.
-    pub(super) fn gives_states(&self, model: &ValidModel) -> bool {
+    pub(super) fn gives_states(&self, model: &CoreModel) -> bool {
         let mut states = model.states.iter().map(|pair| self.inputs[0][pair.parameter].is_some());
         model.steps.is_none() && states.any(|given| given)
     }
@@ -147,7 +148,7 @@ impl Recording {
     pub(super) fn outputs(
         &self,
         call: &Call,
-        model: &ValidModel,
+        model: &CoreModel,
         frame: usize,
         at: usize,
     ) -> Result<Vec<Option<Vec<f64>>>, Failure> {

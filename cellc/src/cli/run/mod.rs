@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile::{self, Compilation};
+use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::{Field, Interface};
 use crate::files::{self, NewFile};
 use crate::harness::{Executable, Harness, Numbers, Variables};
-use crate::model::{ElementType, Integers, Model, Op, StatePair, ValidModel, ValidNode, ValidOp};
+use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
 use crate::validate::{SEES_ONE_CALL, STARTS_ANEW, validate};
 
@@ -214,9 +215,9 @@ struct IntegerLimit {
     most: i64,
 }
 
-fn limits(model: &ValidModel) -> Vec<IntegerLimit> {
-    let of_node = |node: &&ValidNode| {
-        let ValidOp::Integers(Integers { parameter, least, most, .. }) = node.op else { return None };
+fn limits(model: &CoreModel) -> Vec<IntegerLimit> {
+    let of_node = |node: &&CoreNode| {
+        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else { return None };
         let of = &model.parameters[parameter];
         // booleans have no limits; indices into a table may count from its end
         let rows = of.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);

@@ -8,9 +8,10 @@ use crate::cli::calls::{self, Expected};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, report};
 use crate::compile::{self, Compilation};
+use crate::core::{CoreModel, StatePair};
 use crate::emit::names::Field;
 use crate::harness::{Executable, Harness, Numbers, Variables};
-use crate::model::{Model, StatePair, Tensor, ValidModel};
+use crate::model::{Model, Tensor};
 use crate::request::Options;
 use crate::validate::validate;
 
@@ -107,7 +108,7 @@ impl Streamed<'_> {
     }
 
     /// The output shapes of a call with these inputs.
-    fn result_shapes(&self, given: &[Option<Tensor>], one: &ValidModel) -> Result<Vec<Vec<usize>>, Failure> {
+    fn result_shapes(&self, given: &[Option<Tensor>], one: &CoreModel) -> Result<Vec<Vec<usize>>, Failure> {
         let shape = |(i, tensor): (usize, &Option<Tensor>)| {
             tensor.as_ref().map_or_else(|| one.parameters[i].shape.clone(), |tensor| tensor.shape().to_vec())
         };

@@ -2,10 +2,11 @@
 
 use super::Declaration;
 use super::form::NAME;
+use crate::core::{CoreCell, CoreModel, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Key, Macro, Spanned, Value};
 use crate::front::layer::Declared;
-use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate, ValidCell, ValidModel, ValidOp};
+use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate};
 use crate::request::Options;
 
 impl Declaration {
@@ -127,7 +128,7 @@ impl Declaration {
 
     /// Checks that a model file contains one cell of the macro's kind, and that the cell agrees
     /// with all given keys.
-    pub(crate) fn check(&self, model: &ValidModel) -> Diagnostics {
+    pub(crate) fn check(&self, model: &CoreModel) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let Some(file) = self.model_file() else { return problems };
         let cells = model.cells();
@@ -155,8 +156,8 @@ impl Declaration {
         }
         // views and concatenations join the two directions of a sequence
         let others = model.all_nodes().into_iter().find(|node| match node.op {
-            ValidOp::Cell(_) => false,
-            ValidOp::View(_) | ValidOp::Concat(_) => !both_ways,
+            CoreOp::Cell(_) => false,
+            CoreOp::View(_) | CoreOp::Concat(_) => !both_ways,
             _ => true,
         });
         if let Some(node) = others {
@@ -225,7 +226,7 @@ impl Declaration {
 const NO_CLIP: f32 = 0.0;
 
 /// The macro that declares a cell.
-fn declares(cell: &ValidCell) -> &'static str {
+fn declares(cell: &CoreCell) -> &'static str {
     Macro::of(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
 }
 

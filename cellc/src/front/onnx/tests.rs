@@ -6,8 +6,9 @@ use std::path::Path;
 use super::dated::{DATED, Dated, Part};
 use super::read_from;
 use super::supported::{LATEST, OLDEST, find};
+use crate::core::CoreOp;
 use crate::diagnostic::Diagnostics;
-use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor, ValidOp};
+use crate::model::{Activation, ElementType, Elementwise, Model, Op, Tensor};
 use crate::request::Options;
 use crate::validate::validate;
 
@@ -558,7 +559,7 @@ fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), S
     let options = Options::default().with_max_steps(max_steps);
     let (valid, warnings) = validate(&model, &options).map_err(|problems| problems.to_string())?;
     let trips =
-        valid.nodes.iter().find_map(|node| if let ValidOp::Loop(body) = &node.op { Some(body.trips) } else { None });
+        valid.nodes.iter().find_map(|node| if let CoreOp::Loop(body) = &node.op { Some(body.trips) } else { None });
     Ok((trips.expect("the loop"), warnings.to_string()))
 }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::restarts::{WeightContents, lost, repeated_cells};
 use super::{Order, Recurrences};
+use crate::core::{CoreLoop, CoreModel, CoreOp, Source};
 use crate::diagnostic::{Diagnostic, Setting, quoted};
-use crate::model::{Node, Source, ValidLoop, ValidModel, ValidOp, counted};
+use crate::model::{Node, counted};
 use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
@@ -18,7 +19,7 @@ impl Validation<'_> {
     /// the same constant state.
     pub(super) fn begins_anew(
         &mut self,
-        model: &ValidModel,
+        model: &CoreModel,
         recurrences: &Recurrences,
         dependence: &Dependence,
         needed: &[bool],
@@ -45,7 +46,7 @@ impl Validation<'_> {
     /// The notice of so many layers, `node` the first of them.
     fn anew(
         &self,
-        model: &ValidModel,
+        model: &CoreModel,
         recurrences: &Recurrences,
         node: &Node,
         count: usize,
@@ -93,7 +94,7 @@ impl Validation<'_> {
 }
 
 /// Sequences of several steps.
-fn sequences(model: &ValidModel, recurrences: &Recurrences, dependence: &Dependence, found: &mut Anew) {
+fn sequences(model: &CoreModel, recurrences: &Recurrences, dependence: &Dependence, found: &mut Anew) {
     let repeated = repeated_cells(model);
     for recurrence in recurrences.all.iter().filter(|recurrence| recurrence.steps > 1) {
         let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.place)) else { continue };
@@ -107,14 +108,14 @@ fn sequences(model: &ValidModel, recurrences: &Recurrences, dependence: &Depende
 /// Loops over the pieces of what an input changes. `None` where one of them goes from the last
 /// piece to the first.
 fn loops(
-    model: &ValidModel,
+    model: &CoreModel,
     recurrences: &Recurrences,
     dependence: &Dependence,
     needed: &[bool],
     found: &mut Anew,
 ) -> Option<()> {
     for node in &model.nodes {
-        let ValidOp::Loop(body) = &node.op else { continue };
+        let CoreOp::Loop(body) = &node.op else { continue };
         let mut slices = body.slices.iter().filter(|slice| dependence.change(slice.of) == Change::Inputs).peekable();
         if body.trips < 2 || body.running.is_some() || slices.peek().is_none() {
             continue;
@@ -130,12 +131,7 @@ fn loops(
 }
 
 /// The first value that a loop hands on which begins from a constant and follows inputs.
-fn carried_anew(
-    body: &ValidLoop,
-    recurrences: &Recurrences,
-    dependence: &Dependence,
-    needed: &[bool],
-) -> Option<usize> {
+fn carried_anew(body: &CoreLoop, recurrences: &Recurrences, dependence: &Dependence, needed: &[bool]) -> Option<usize> {
     let is_constant = |initial: Source| {
         let mut origins = recurrences.flow.origins(initial).into_iter().flatten();
         origins.all(|(source, _)| dependence.change(source) <= Change::Never)
@@ -148,14 +144,14 @@ fn carried_anew(
 }
 
 /// True if an input has an axis of so many steps.
-fn is_axis_of_steps(model: &ValidModel, steps: usize) -> bool {
+fn is_axis_of_steps(model: &CoreModel, steps: usize) -> bool {
     let has = |shape: &[usize]| shape.len() > 2 && shape[..shape.len() - 1].contains(&steps);
     model.parameters.iter().any(|parameter| !parameter.weight && has(&parameter.shape))
 }
 
 /// Cells that are written out, one for each step.
 fn written_out_cells(
-    model: &ValidModel,
+    model: &CoreModel,
     recurrences: &Recurrences,
     dependence: &Dependence,
     continued: &HashSet<usize>,
@@ -178,11 +174,11 @@ fn written_out_cells(
 
 /// Products of a recurrent matrix that are written out, one for each step but perhaps the first,
 /// whose product is a constant.
-fn written_out_products(model: &ValidModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
+fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
     let mut contents = WeightContents::new(model);
     let mut groups: HashMap<_, Vec<(usize, Source)>> = HashMap::new();
     for node in &model.nodes {
-        let ValidOp::Dense(dense) = &node.op else { continue };
+        let CoreOp::Dense(dense) = &node.op else { continue };
         let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
         if gates && dense.inputs > 1 && needed[dense.out] {
             groups.entry(contents.number(dense.w)).or_default().push((dense.out, dense.x));
@@ -205,7 +201,7 @@ fn written_out_products(model: &ValidModel, dependence: &Dependence, needed: &[b
 }
 
 /// True if each of these products is computed from the one before.
-fn is_chain(model: &ValidModel, products: &[(usize, Source)]) -> bool {
+fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
     let mut depth: HashMap<Source, usize> = HashMap::new();
     let outputs: HashSet<usize> = products.iter().map(|(out, _)| *out).collect();
     for node in &model.nodes {

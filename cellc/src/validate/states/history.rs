@@ -2,8 +2,9 @@
 //! first steps of every call are computed as if nothing had come before.
 
 use super::Recurrences;
+use crate::core::{CoreModel, Source, StatePair};
 use crate::diagnostic::{Diagnostic, listed, quoted};
-use crate::model::{Node, Source, StatePair, ValidModel};
+use crate::model::Node;
 use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::history::{Before, Front};
@@ -16,7 +17,7 @@ pub(crate) const SEES_ONE_CALL: &str = "sees the steps of one call only";
 const MOST_NAMED: usize = 4;
 
 /// The names of the states that a model keeps between calls.
-pub(in crate::validate) fn kept_states(model: &ValidModel, states: &[StatePair]) -> Vec<String> {
+pub(in crate::validate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
     let inputs = states.iter().map(|pair| name(&model.parameters[pair.parameter].names, "in", pair.parameter));
     let changing = |(index, next): (usize, Option<Source>)| next.is_some_and(|next| next != Source::Variable(index));
     let variables = model.variables.iter().enumerate();
@@ -36,7 +37,7 @@ pub(in crate::validate) fn states_go_on(kept: &[String]) -> String {
 impl Validation<'_> {
     /// Warns of operations over the steps that do not see the steps of earlier calls, though states
     /// go on.
-    pub(super) fn lost_history(&mut self, model: &ValidModel, recurrences: &Recurrences, states: &[StatePair]) {
+    pub(super) fn lost_history(&mut self, model: &CoreModel, recurrences: &Recurrences, states: &[StatePair]) {
         let kept = kept_states(model, states);
         if self.options.bindings.state == State::None || kept.is_empty() {
             return;

@@ -4,19 +4,19 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Recurrences;
+use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::model::{PointwiseFunction, Source, StatePair, ValidModel, ValidOp};
 use crate::validate::Validation;
 use crate::validate::interface::name;
 
 /// The tensors that read one.
 struct Readers<'m> {
-    of: HashMap<Source, Vec<&'m ValidOp>>,
+    of: HashMap<Source, Vec<&'m CoreOp>>,
 }
 
 impl<'m> Readers<'m> {
-    fn new(model: &'m ValidModel) -> Self {
-        let mut of: HashMap<Source, Vec<&ValidOp>> = HashMap::new();
+    fn new(model: &'m CoreModel) -> Self {
+        let mut of: HashMap<Source, Vec<&CoreOp>> = HashMap::new();
         for node in &model.nodes {
             node.op.reads().into_iter().for_each(|source| of.entry(source).or_default().push(&node.op));
         }
@@ -30,9 +30,9 @@ impl<'m> Readers<'m> {
         while let Some(source) = open.pop() {
             for op in self.of.get(&source).into_iter().flatten() {
                 let next = match op {
-                    ValidOp::View(view) => view.out,
-                    ValidOp::Concat(concat) => concat.out,
-                    ValidOp::Pointwise(of) if sums && is_sum(of.function) => of.out,
+                    CoreOp::View(view) => view.out,
+                    CoreOp::Concat(concat) => concat.out,
+                    CoreOp::Pointwise(of) if sums && is_sum(of.function) => of.out,
                     _ => continue,
                 };
                 if found.insert(Source::Value(next)) {
@@ -45,8 +45,8 @@ impl<'m> Readers<'m> {
 
     /// True if a tensor is added to what a softmax reads.
     fn masks(&self, start: Source) -> bool {
-        let added = |op: &&ValidOp| match op {
-            ValidOp::Pointwise(of) if of.function == PointwiseFunction::Add => Some(Source::Value(of.out)),
+        let added = |op: &&CoreOp| match op {
+            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => Some(Source::Value(of.out)),
             _ => None,
         };
         let sums = self.moved(start, false).into_iter().flat_map(|source| self.of.get(&source).into_iter().flatten());
@@ -62,18 +62,13 @@ fn is_sum(function: PointwiseFunction) -> bool {
     matches!(function, PointwiseFunction::Add | PointwiseFunction::Subtract)
 }
 
-fn is_softmax(op: &&ValidOp) -> bool {
-    matches!(op, ValidOp::Softmax(_))
+fn is_softmax(op: &&CoreOp) -> bool {
+    matches!(op, CoreOp::Softmax(_))
 }
 
 impl Validation<'_> {
     /// Warns of kept masks that hide nothing before the first call.
-    pub(super) fn masks_that_begin_open(
-        &mut self,
-        model: &ValidModel,
-        recurrences: &Recurrences,
-        states: &[StatePair],
-    ) {
+    pub(super) fn masks_that_begin_open(&mut self, model: &CoreModel, recurrences: &Recurrences, states: &[StatePair]) {
         if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
             return;
         }

@@ -17,10 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::flow::{Flow, Producer, TensorElement};
 use super::interface::{find_name, list_names, name};
 use super::{Validation, sweep};
+use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, ResultValue, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
-use crate::model::{
-    Direction, Lengths, Node, Op, ResultValue, Source, StatePair, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp,
-};
+use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use through::Reach;
 
@@ -49,7 +48,7 @@ struct Recurrence<'m> {
     order: Order,
     steps: usize,
     /// The cell and which of its states; `None` of a loop.
-    cell: Option<(&'m ValidCell, char)>,
+    cell: Option<(&'m CoreCell, char)>,
     /// The value by which [`Validation::places`] knows the layer.
     place: usize,
 }
@@ -80,9 +79,9 @@ struct Update {
 
 impl<'m> Recurrences<'m> {
     /// `needed`: by value, whether anything depends on it.
-    pub(super) fn new(model: &'m ValidModel, needed: &[bool]) -> Self {
-        let is_needed = |node: &&ValidNode| node.op.outputs().iter().any(|&value| needed[value]);
-        let nodes: Vec<&ValidNode> = model.all_nodes().into_iter().filter(is_needed).collect();
+    pub(super) fn new(model: &'m CoreModel, needed: &[bool]) -> Self {
+        let is_needed = |node: &&CoreNode| node.op.outputs().iter().any(|&value| needed[value]);
+        let nodes: Vec<&CoreNode> = model.all_nodes().into_iter().filter(is_needed).collect();
         let flow = Flow::new(model, &nodes);
         let mut found = Self {
             flow,
@@ -96,8 +95,8 @@ impl<'m> Recurrences<'m> {
         // bodies before their loops
         for node in nodes.iter().rev() {
             match &node.op {
-                ValidOp::Cell(cell) => found.cell(cell),
-                ValidOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
+                CoreOp::Cell(cell) => found.cell(cell),
+                CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
                 _ => {}
             }
         }
@@ -118,7 +117,7 @@ impl<'m> Recurrences<'m> {
         index
     }
 
-    fn cell(&mut self, cell: &'m ValidCell) {
+    fn cell(&mut self, cell: &'m CoreCell) {
         let (order, steps) = match &cell.sequence {
             None => (Order::Forward, 1),
             Some(s) if s.reverse => (Order::Reverse, s.steps),
@@ -139,7 +138,7 @@ impl<'m> Recurrences<'m> {
 
     /// What a loop of several iterations hands on, where it is a state of recurrent operators of
     /// its body and nothing else.
-    fn back_edges(&mut self, model: &ValidModel, body: &'m ValidLoop) {
+    fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
             let update = self.update(model, carried.next, false).filter(|(source, ..)| *source == value);
@@ -188,15 +187,15 @@ impl<'m> Recurrences<'m> {
     }
 
     /// What reads tensors for what they hold.
-    fn reads(&mut self, model: &ValidModel, nodes: &[&ValidNode]) {
+    fn reads(&mut self, model: &CoreModel, nodes: &[&CoreNode]) {
         let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
         read.extend(model.variables.iter().filter_map(|variable| variable.next));
         for node in nodes {
             match &node.op {
-                ValidOp::View(_) | ValidOp::Concat(_) => {}
-                ValidOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
-                ValidOp::Loop(body) if body.trips == 1 => {}
-                ValidOp::Loop(body) => {
+                CoreOp::View(_) | CoreOp::Concat(_) => {}
+                CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
+                CoreOp::Loop(body) if body.trips == 1 => {}
+                CoreOp::Loop(body) => {
                     read.extend(body.slices.iter().map(|slice| slice.of));
                     read.extend(body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.of));
                     // initial values once it is known what they are
@@ -247,7 +246,7 @@ impl<'m> Recurrences<'m> {
     /// Where the state began that a tensor holds after the last step: the tensor, whether each
     /// element becomes the one in its own place, and what it passes. `None` where an element is
     /// anything else, or of another tensor.
-    fn update(&self, model: &ValidModel, source: Source, by_y: bool) -> Option<(Source, bool, BTreeSet<usize>)> {
+    fn update(&self, model: &CoreModel, source: Source, by_y: bool) -> Option<(Source, bool, BTreeSet<usize>)> {
         let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
         for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
             let (recurrence, index) = self.last(element, by_y)?;
@@ -272,7 +271,7 @@ impl<'m> Recurrences<'m> {
 
     /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of
     /// the tensor; arithmetic element by element may come before and behind it.
-    fn never(&self, model: &ValidModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
+    fn never(&self, model: &CoreModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
         let ends: BTreeSet<usize> =
             self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
         let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);
@@ -333,7 +332,7 @@ fn kind_of(node: &Node) -> String {
 
 /// Whether the state of a cell goes on from call to call as it does from step to step: each element
 /// of `last` becomes, by way of a pair or a variable, the same element of `initial`.
-pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Option<usize>) -> bool {
+pub(super) fn goes_on(flow: &Flow, model: &CoreModel, initial: Source, last: Option<usize>) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
     let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
     initial.iter().enumerate().all(|(place, &(source, index))| {
@@ -353,7 +352,7 @@ pub(super) fn goes_on(flow: &Flow, model: &ValidModel, initial: Source, last: Op
 }
 
 /// The value by which a cell is known among all.
-fn place_of(cell: &ValidCell) -> usize {
+fn place_of(cell: &CoreCell) -> usize {
     [cell.h_out, cell.c_out, cell.y]
         .into_iter()
         .flatten()
@@ -388,7 +387,7 @@ struct Refused<'a> {
 
 /// The output of a pair, unless the names say that another output holds the new state: one that is
 /// computed from the input and has its shape.
-fn unless_named_otherwise<'a>(model: &ValidModel, pair: StatePair) -> Result<usize, Refused<'a>> {
+fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usize, Refused<'a>> {
     let input = words::Words::new(&model.parameters[pair.parameter].names);
     let named = |result: usize| input.become_names(&words::Words::new(&model.results[result].names));
     let fits = |&result: &usize| {
@@ -448,7 +447,7 @@ impl<'a> Validation<'a> {
 
     /// Inputs that serve only as the initial state of forward recurrent operators whose last state
     /// goes to one output.
-    fn automatic_states(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<StatePair> {
+    fn automatic_states(&mut self, model: &CoreModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<StatePair> {
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
         let mut by_y: Vec<(usize, Update)> = Vec::new();
         let sizes: HashSet<usize> = recurrences.starts.keys().map(|&source| model.len(source)).collect();
@@ -503,7 +502,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Says of integers whose names are those of a state that none is kept of them.
-    fn integers_like_states(&mut self, model: &ValidModel) {
+    fn integers_like_states(&mut self, model: &CoreModel) {
         for (parameter, input) in model.parameters.iter().enumerate() {
             if input.weight || input.length.is_some() || input.element.is_float() {
                 continue;
@@ -531,7 +530,7 @@ impl<'a> Validation<'a> {
     /// The output that an input becomes, or why it is no state.
     fn judged(
         &self,
-        model: &ValidModel,
+        model: &CoreModel,
         recurrences: &Recurrences,
         parameter: usize,
         updates: &[(usize, Update)],
@@ -573,7 +572,7 @@ impl<'a> Validation<'a> {
 
     /// Says which inputs and outputs look like states, and why they are none: all for the reason of
     /// the first. `whole`: every pair of the option that keeps them.
-    fn not_taken(&mut self, model: &ValidModel, refused: &[Refused], whole: &[StatePair]) {
+    fn not_taken(&mut self, model: &CoreModel, refused: &[Refused], whole: &[StatePair]) {
         let input = |pair: &StatePair| name(&model.parameters[pair.parameter].names, "in", pair.parameter);
         let output = |result: usize| name(&model.results[result].names, "out", result);
         let inputs: Vec<String> = refused.iter().map(|r| input(&r.pair)).collect();
@@ -638,7 +637,7 @@ impl<'a> Validation<'a> {
 
     fn given_states(
         &mut self,
-        model: &ValidModel,
+        model: &CoreModel,
         recurrences: &Recurrences,
         pairs: &[(String, String)],
     ) -> Vec<StatePair> {

@@ -4,7 +4,7 @@
 use super::Recurrences;
 use super::through::{MOST_FOLLOWED, New, Passages, Way};
 use super::words::Words;
-use crate::model::{Source, StatePair, ValidModel};
+use crate::core::{CoreModel, Source, StatePair};
 
 /// An input and an output that are offered as a state.
 pub(super) struct Offer {
@@ -32,7 +32,7 @@ struct Candidate {
 
 /// The search for such pairs.
 struct Search<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     inputs: Vec<Words>,
     outputs: Vec<Words>,
     candidates: Vec<Candidate>,
@@ -51,7 +51,7 @@ const BY_NAME: &str = "no recurrent operator computes the output from the input,
 
 /// The pairs that are offered. `known`: pairs of which something is said already.
 pub(super) fn offered(
-    model: &ValidModel,
+    model: &CoreModel,
     recurrences: &Recurrences,
     needed: &[bool],
     known: &[StatePair],

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Order, Recurrence, Recurrences, kind_of, place_of, way};
-use crate::diagnostic::{Diagnostic, Setting, quoted};
-use crate::model::{
-    Activation, Dense, Dim, Direction, ElementType, Node, Op, Parameter, PointwiseFunction, Restart, Source, ValidCell,
-    ValidModel, ValidNode, ValidOp, WeightSource,
+use crate::core::{
+    CoreCell, CoreModel, CoreNode, CoreOp, Dense, Parameter, PointwiseFunction, Restart, Source, WeightSource,
 };
+use crate::diagnostic::{Diagnostic, Setting, quoted};
+use crate::model::{Activation, Dim, Direction, ElementType, Node, Op};
 use crate::request::State;
 use crate::validate::Validation;
 use crate::validate::dependence::{Change, Dependence};
@@ -61,13 +61,13 @@ type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
 /// Numbers for weights, equal for those that hold the same.
 pub(super) struct WeightContents<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     /// By what a constant holds, the first that does.
     first: HashMap<Held<'m>, usize>,
 }
 
 impl<'m> WeightContents<'m> {
-    pub(super) fn new(model: &'m ValidModel) -> Self {
+    pub(super) fn new(model: &'m CoreModel) -> Self {
         Self { model, first: HashMap::new() }
     }
 
@@ -88,7 +88,7 @@ impl<'m> WeightContents<'m> {
 impl Recurrences<'_> {
     /// Those whose last state is where another step of the same weights begins: steps that are
     /// written out.
-    fn continued(&self, model: &ValidModel, dependence: &Dependence) -> HashSet<usize> {
+    fn continued(&self, model: &CoreModel, dependence: &Dependence) -> HashSet<usize> {
         let nearest = self.nearest(model, dependence);
         let begins_at = |recurrence: &Recurrence| {
             let (cell, letter) = recurrence.cell?;
@@ -129,7 +129,7 @@ impl Recurrences<'_> {
     }
 
     /// By value: the cells from which it is computed without another cell between.
-    fn nearest(&self, model: &ValidModel, dependence: &Dependence) -> Vec<Nearest> {
+    fn nearest(&self, model: &CoreModel, dependence: &Dependence) -> Vec<Nearest> {
         let mut nearest = vec![Nearest::None; model.values.len()];
         for recurrence in &self.all {
             let Some((cell, _)) = recurrence.cell else { continue };
@@ -153,18 +153,18 @@ impl Recurrences<'_> {
 }
 
 /// The cells in bodies of several iterations.
-pub(super) fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
+pub(super) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
     let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
-        ValidOp::Loop(body) if body.trips > 1 => Some(&body.body),
+        CoreOp::Loop(body) if body.trips > 1 => Some(&body.body),
         _ => None,
     });
-    let mut open: Vec<&Vec<ValidNode>> = bodies.collect();
+    let mut open: Vec<&Vec<CoreNode>> = bodies.collect();
     while let Some(nodes) = open.pop() {
         for node in nodes {
             match &node.op {
-                ValidOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
-                ValidOp::Loop(body) if body.trips == 1 => open.push(&body.body),
+                CoreOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
+                CoreOp::Loop(body) if body.trips == 1 => open.push(&body.body),
                 _ => {}
             }
         }
@@ -176,10 +176,10 @@ pub(super) fn repeated_cells(model: &ValidModel) -> HashSet<usize> {
 /// start from a constant: the products of that with `[H, 3 H]` or `[H, 4 H]`. It must go into a
 /// Sigmoid and a Tanh together with what depends on an input, and the state before must meet one of
 /// these again, element by element; one of these signs alone is found in other models, too.
-fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
+fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
     let is_constant = |source: Source| dependence.change(source) <= Change::Never;
     let products =
-        || model.nodes.iter().filter_map(|node| if let ValidOp::Dense(d) = &node.op { Some(d) } else { None });
+        || model.nodes.iter().filter_map(|node| if let CoreOp::Dense(d) = &node.op { Some(d) } else { None });
     let starts = |dense: &&Dense| {
         let gates = [3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
         gates && dense.inputs > 1 && needed[dense.out] && is_constant(dense.x)
@@ -192,7 +192,7 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
     // steps that are written out: the next one has the same weights
     let goes_on: HashSet<_> =
         products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();
-    let mut readers: Vec<Vec<&ValidOp>> = vec![Vec::new(); model.values.len()];
+    let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
     for node in &model.nodes {
         for source in node.op.reads() {
             if let Source::Value(value) = source {
@@ -218,8 +218,8 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
         while let Some(value) = open.pop() {
             for reader in &readers[value] {
                 let next = match reader {
-                    ValidOp::View(view) => view.out,
-                    ValidOp::Pointwise(pointwise) => match pointwise.function {
+                    CoreOp::View(view) => view.out,
+                    CoreOp::Pointwise(pointwise) => match pointwise.function {
                         PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => continue,
                         PointwiseFunction::Activation(Activation::Sigmoid) => {
                             sigmoids.push(pointwise.out);
@@ -244,8 +244,8 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
         let size = dense.rows * dense.inputs;
         let lstm = dense.outputs == 4 * dense.inputs;
         let meets_again = |value: usize| {
-            let blends = |op: &&ValidOp| {
-                let ValidOp::Pointwise(pointwise) = op else { return false };
+            let blends = |op: &&CoreOp| {
+                let CoreOp::Pointwise(pointwise) = op else { return false };
                 let is_state = |&source: &Source| {
                     let fits = model.len(source) == size
                         && model.values[pointwise.out].shape.iter().product::<usize>() == size;
@@ -256,7 +256,7 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
                 matches!(pointwise.function, Multiply | Subtract) && pointwise.inputs.iter().any(is_state)
             };
             let parts =
-                readers[value].iter().filter_map(|op| if let ValidOp::View(view) = op { Some(view.out) } else { None });
+                readers[value].iter().filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
             std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(blends))
         };
         let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
@@ -271,7 +271,7 @@ fn cells_in_parts(model: &ValidModel, dependence: &Dependence, needed: &[bool]) 
 /// input, or is kept.
 pub(super) fn lost(
     recurrence: &Recurrence,
-    cell: &ValidCell,
+    cell: &CoreCell,
     initial: Source,
     dependence: &Dependence,
 ) -> Option<Start> {
@@ -300,7 +300,7 @@ pub(super) fn lost(
 
 impl Validation<'_> {
     /// The layers of one step that every call starts anew. Says how to keep their states.
-    pub(super) fn restarts(&mut self, model: &ValidModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
+    pub(super) fn restarts(&mut self, model: &CoreModel, recurrences: &Recurrences, needed: &[bool]) -> Vec<Restart> {
         let dependence = Dependence::new(model, &model.all_nodes());
         let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
         let goes_on_in = recurrences.continued(model, &dependence);
@@ -323,8 +323,8 @@ impl Validation<'_> {
         }
         // cells that are written out in a body
         for node in model.all_nodes() {
-            let ValidOp::Loop(body) = &node.op else { continue };
-            let cells = || body.body.iter().any(|node| matches!(node.op, ValidOp::Cell(_) | ValidOp::Loop(_)));
+            let CoreOp::Loop(body) = &node.op else { continue };
+            let cells = || body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)));
             if body.trips > 1 || body.slices.is_empty() || cells() {
                 continue;
             }
@@ -372,7 +372,7 @@ impl Validation<'_> {
     /// steps, as layers of one row without lengths do.
     fn warn_of_restart(
         &mut self,
-        model: &ValidModel,
+        model: &CoreModel,
         starts: &HashMap<Source, Vec<usize>>,
         node: &Node,
         lost: &Lost,
@@ -454,7 +454,7 @@ impl Validation<'_> {
 
     /// How to leave the number of steps open, and the lines that do so where the file has a fixed
     /// number.
-    fn open_steps(&self, model: &ValidModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
+    fn open_steps(&self, model: &CoreModel, starts: &HashMap<Source, Vec<usize>>) -> (String, Vec<String>) {
         let way = "export the model with an open number of steps, and leave it open".to_owned();
         self.ways_to_open(model, starts, 1, true).unwrap_or((way, Vec::new()))
     }
@@ -464,7 +464,7 @@ impl Validation<'_> {
     /// if the model may be exported again though the file as it is cannot be opened.
     pub(super) fn ways_to_open(
         &self,
-        model: &ValidModel,
+        model: &CoreModel,
         starts: &HashMap<Source, Vec<usize>>,
         steps: usize,
         untried: bool,
@@ -492,7 +492,7 @@ impl Validation<'_> {
     /// that the model leaves open.
     fn way_to_open(
         &self,
-        model: &ValidModel,
+        model: &CoreModel,
         axes: &[(usize, usize)],
         open: &[(usize, usize)],
     ) -> Option<(String, Vec<String>)> {
@@ -530,7 +530,7 @@ impl Validation<'_> {
     /// axes of an input that may count steps, the likeliest first.
     fn axes_of_steps(
         &self,
-        model: &ValidModel,
+        model: &CoreModel,
         starts: &HashMap<Source, Vec<usize>>,
         (steps, open): (usize, bool),
         choice: usize,
@@ -564,7 +564,7 @@ impl Validation<'_> {
 }
 
 /// The shape of an input with one of its axes left open.
-fn with_open(model: &ValidModel, (index, axis): (usize, usize)) -> (usize, Vec<Option<usize>>) {
+fn with_open(model: &CoreModel, (index, axis): (usize, usize)) -> (usize, Vec<Option<usize>>) {
     let sizes = model.parameters[index].shape.iter().enumerate();
     (index, sizes.map(|(at, &size)| Some(size).filter(|_| at != axis)).collect())
 }

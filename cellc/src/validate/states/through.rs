@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::super::flow::Producer;
 use super::Recurrences;
-use crate::model::{Lengths, PointwiseFunction, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp};
+use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source};
 
 /// The most states of recurrent operators, and the most inputs, that are followed.
 pub(super) const MOST_FOLLOWED: usize = 64;
@@ -27,13 +27,13 @@ pub(super) enum Reach {
 }
 
 /// What is computed from tensors by way of some operations, and these tensors.
-pub(super) fn reached(model: &ValidModel, from: &[Source], reach: Reach) -> HashSet<Source> {
+pub(super) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashSet<Source> {
     let mut found: HashSet<Source> = from.iter().copied().collect();
     for node in &model.nodes {
         let passes = match &node.op {
-            ValidOp::Pointwise(_) | ValidOp::View(_) | ValidOp::Concat(_) => true,
-            ValidOp::Cell(_) => reach == Reach::Any,
-            ValidOp::Loop(body) => reach == Reach::Any || body.trips == 1,
+            CoreOp::Pointwise(_) | CoreOp::View(_) | CoreOp::Concat(_) => true,
+            CoreOp::Cell(_) => reach == Reach::Any,
+            CoreOp::Loop(body) => reach == Reach::Any || body.trips == 1,
             _ => reach != Reach::Near,
         };
         if passes && node.op.reads().iter().any(|source| found.contains(source)) {
@@ -56,13 +56,13 @@ struct CellState {
 /// Where a state begins, where it ends, and whether it runs forward through all of its steps.
 type Ends = (Source, Source, bool);
 
-fn of_cell(cell: &ValidCell) -> Vec<Ends> {
+fn of_cell(cell: &CoreCell) -> Vec<Ends> {
     let forward = cell.sequence.as_ref().is_none_or(|s| !s.reverse && s.lengths == Lengths::Full);
     let states = [(Some(cell.h), cell.h_out.or(cell.y)), (cell.c, cell.c_out)];
     states.into_iter().filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward))).collect()
 }
 
-fn of_loop(body: &ValidLoop) -> Vec<Ends> {
+fn of_loop(body: &CoreLoop) -> Vec<Ends> {
     let forward = body.slices.iter().all(|slice| !slice.reverse);
     let mut found = Vec::new();
     for carried in &body.carried {
@@ -129,7 +129,7 @@ impl Way {
 
 /// The states of a model's recurrent operators and loops.
 pub(super) struct Passages<'a, 'm> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     recurrences: &'a Recurrences<'m>,
     needed: &'a [bool],
     states: Vec<CellState>,
@@ -156,12 +156,12 @@ pub(super) struct Start {
 
 impl<'a, 'm> Passages<'a, 'm> {
     /// `needed`: by value, whether anything depends on it.
-    pub(super) fn new(model: &'m ValidModel, recurrences: &'a Recurrences<'m>, needed: &'a [bool]) -> Self {
+    pub(super) fn new(model: &'m CoreModel, recurrences: &'a Recurrences<'m>, needed: &'a [bool]) -> Self {
         let mut ends: Vec<Ends> = Vec::new();
         for node in &model.nodes {
             match &node.op {
-                ValidOp::Cell(cell) => ends.extend(of_cell(cell)),
-                ValidOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
+                CoreOp::Cell(cell) => ends.extend(of_cell(cell)),
+                CoreOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
                 _ => {}
             }
         }
@@ -236,9 +236,9 @@ impl<'a, 'm> Passages<'a, 'm> {
         if source == Source::Parameter(start.parameter) {
             return Some(Linear { scaled: false, added: false });
         }
-        let made = |node: &&ValidNode| node.op.outputs().into_iter().any(|value| Source::Value(value) == source);
+        let made = |node: &&CoreNode| node.op.outputs().into_iter().any(|value| Source::Value(value) == source);
         let most = most.checked_sub(1)?;
-        let ValidOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
+        let CoreOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
         let &[a, b] = &of.inputs[..] else { return None };
         let depends = |source: &Source| start.any.contains(source);
         match (of.function, depends(&a), depends(&b)) {
@@ -262,7 +262,7 @@ impl<'a, 'm> Passages<'a, 'm> {
     fn multiplied(&self, parameter: usize, near: &HashSet<Source>) -> Option<(Reach, HashSet<Source>)> {
         let (mut reach, mut products) = (Reach::Far, Vec::new());
         for node in &self.model.nodes {
-            let ValidOp::Dense(dense) = &node.op else { continue };
+            let CoreOp::Dense(dense) = &node.op else { continue };
             let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
             let row = self.model.parameters[parameter].shape.last() == Some(&dense.inputs) && dense.inputs > 1;
             if !(self.needed[dense.out] && gates && row && near.contains(&dense.x)) {
@@ -313,7 +313,7 @@ impl<'a, 'm> Passages<'a, 'm> {
 
 /// What is appended to an input in a tensor that is cut out of a Concat of all of the input, first,
 /// and other elements. `None` if the tensor is computed otherwise.
-fn appended(model: &ValidModel, recurrences: &Recurrences, input: Source, mut output: Source) -> Option<New> {
+fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut output: Source) -> Option<New> {
     while let Source::Value(value) = output {
         let concat = match recurrences.flow.producer(value) {
             Producer::View(view) => {
@@ -333,7 +333,7 @@ fn appended(model: &ValidModel, recurrences: &Recurrences, input: Source, mut ou
 }
 
 /// True if a tensor is all of an input behind views that keep every element.
-fn is_all_of(model: &ValidModel, recurrences: &Recurrences, mut source: Source, input: Source) -> bool {
+fn is_all_of(model: &CoreModel, recurrences: &Recurrences, mut source: Source, input: Source) -> bool {
     while let Source::Value(value) = source {
         match recurrences.flow.producer(value) {
             Producer::View(view) if model.len(view.input) == model.len(source) => source = view.input,

@@ -7,8 +7,8 @@
 
 use super::pairs::{OTHERWISE, wrong};
 use super::{ACROSS, Found, StepAnalysis, Time, strides};
+use crate::core::{Concat, CoreModel, CoreNode, CoreOp, CoreValue, Source, Variable, View};
 use crate::diagnostic::quoted;
-use crate::model::{Concat, Source, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View};
 
 /// What takes elements in front of the first step, and what works for all else.
 pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow elements in \
@@ -78,7 +78,7 @@ impl StepAnalysis<'_> {
     }
 
     /// What is wrong with a node.
-    pub(super) fn refused(&self, node: &ValidNode, why: &str) -> String {
+    pub(super) fn refused(&self, node: &CoreNode, why: &str) -> String {
         let in_front = self.in_front(&node.op.reads()).unwrap_or_default();
         format!("{in_front}{} ({}) {why}", quoted(&node.name), node.kind)
     }
@@ -103,15 +103,15 @@ impl StepAnalysis<'_> {
 
 /// Makes what stands in front of a step a variable that holds the last inputs: it starts as the
 /// constant, and each step moves it on by one.
-pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
+pub(super) fn remember(model: &mut CoreModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
             return Err(format!("what stands in front of the first step {OTHERWISE}"));
         };
-        let ValidNode { name, layer, .. } = model.nodes[node].clone();
+        let CoreNode { name, layer, .. } = model.nodes[node].clone();
         let (constant, out, front) = match &mut model.nodes[node].op {
-            ValidOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
+            CoreOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
                 Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
                 _ => return Err(format!("{} {OTHERWISE}", quoted(&name))),
             },
@@ -122,7 +122,7 @@ pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Opt
         let mut shape = model.values[out].shape.clone();
         shape[axis] = before;
         let next = model.values.len();
-        model.values.push(ValidValue { shape: shape.clone() });
+        model.values.push(CoreValue { shape: shape.clone() });
         let tensor = &model.constants[constant];
         let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
         model.variables.push(Variable {
@@ -132,7 +132,7 @@ pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Opt
             next: Some(Source::Value(next)),
         });
         let view = View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
-        let kept = ValidNode { name, kind: "View".to_owned(), op: ValidOp::View(view), ledger: Vec::new(), layer };
+        let kept = CoreNode { name, kind: "View".to_owned(), op: CoreOp::View(view), ledger: Vec::new(), layer };
         model.nodes.insert(node + 1, kept);
     }
     Ok(())
@@ -141,16 +141,16 @@ pub(super) fn remember(model: &mut ValidModel, memories: &[Memory], pairs: &[Opt
 /// Whether windows over elements in front of the first step reach as far back in one step as in
 /// many.
 pub(super) fn same_windows(
-    long: &ValidModel,
-    one: &ValidModel,
+    long: &CoreModel,
+    one: &CoreModel,
     steps: usize,
     windows: &[Windows],
     pairs: &[Option<usize>],
 ) -> Found<()> {
     for &Windows { node, axis, before } in windows {
         let many = long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
-        let places = |model: &ValidModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
-            let ValidOp::View(view) = &model.nodes[at].op else { return None };
+        let places = |model: &CoreModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
+            let CoreOp::View(view) = &model.nodes[at].op else { return None };
             let stride: usize = model.shape(view.input)[axis + 1..].iter().product();
             let period = stride * (steps + before);
             let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];

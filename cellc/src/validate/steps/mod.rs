@@ -20,10 +20,9 @@ use pairs::{is_one_number, same_but_for_time};
 use super::Validation;
 use super::flow::Flow;
 use super::states::goes_on;
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Lengths, Source, Steps, Variable, View};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
-use crate::model::{
-    Dim, Lengths, Model, Op, Source, Steps, ValidCell, ValidModel, ValidNode, ValidOp, ValidValue, Variable, View,
-};
+use crate::model::{Dim, Model, Op};
 use crate::request::State;
 
 /// How a tensor depends on time.
@@ -67,7 +66,7 @@ pub(super) fn validate<'a>(
     model: &'a Model,
     only_sizes: bool,
     with: impl Fn(Option<usize>) -> Validation<'a>,
-) -> Option<Result<(ValidModel, Diagnostics), Diagnostics>> {
+) -> Option<Result<(CoreModel, Diagnostics), Diagnostics>> {
     let steps = marker(model);
     let long = with(Some(steps));
     if only_sizes && let Some(refused) = caches::refused(&long) {
@@ -262,7 +261,7 @@ fn has_rows(shape: &[usize], axis: usize) -> bool {
 }
 
 struct StepAnalysis<'a> {
-    model: &'a ValidModel,
+    model: &'a CoreModel,
     flow: Flow<'a>,
     steps: usize,
     /// By parameter: the axis of time.
@@ -273,7 +272,7 @@ struct StepAnalysis<'a> {
 }
 
 impl<'a> StepAnalysis<'a> {
-    fn new(model: &'a ValidModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
+    fn new(model: &'a CoreModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
         let flow = Flow::new(model, &model.all_nodes());
         Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
     }
@@ -368,11 +367,11 @@ impl<'a> StepAnalysis<'a> {
         !inside.is_empty() && inside.iter().product::<usize>() >= factors
     }
 
-    fn node(&mut self, at: usize, node: &ValidNode) -> Found<()> {
+    fn node(&mut self, at: usize, node: &CoreNode) -> Found<()> {
         let time = match &node.op {
-            ValidOp::Cell(cell) => return self.cell(cell, &node.name),
-            ValidOp::Loop(_) => return Err(of_loop(&node.kind)),
-            ValidOp::Dense(dense) => {
+            CoreOp::Cell(cell) => return self.cell(cell, &node.name),
+            CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
+            CoreOp::Dense(dense) => {
                 let time = self.time(dense.x)?;
                 if time.axis().is_some_and(|axis| !self.is_inside(dense.x, axis, dense.inputs)) {
                     return Err(format!("{ALL}: it combines them"));
@@ -380,8 +379,8 @@ impl<'a> StepAnalysis<'a> {
                 time
             }
             // validate: of a model of one step, windows are rows of a product
-            ValidOp::Convolve(_) => return Err(ACROSS.to_owned()),
-            ValidOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
+            CoreOp::Convolve(_) => return Err(ACROSS.to_owned()),
+            CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
                     if !self.is_inside(matmul.a, axis, matmul.inner) {
                         return Err(ACROSS.to_owned());
@@ -392,7 +391,7 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Last, Time::Last) => Time::Last,
                 _ => return Err("multiplies matrices that steps change".to_owned()),
             },
-            ValidOp::Pointwise(pointwise) => {
+            CoreOp::Pointwise(pointwise) => {
                 let rank = self.model.values[pointwise.out].shape.len();
                 let mut axes = Vec::new();
                 for &input in &pointwise.inputs {
@@ -408,28 +407,28 @@ impl<'a> StepAnalysis<'a> {
                     (None, _) => time,
                 }
             }
-            ValidOp::Softmax(softmax) => match self.time(softmax.input)? {
+            CoreOp::Softmax(softmax) => match self.time(softmax.input)? {
                 time if time.axis() == Some(softmax.axis) => return Err(format!("{ALL}: it combines them")),
                 time => time,
             },
-            ValidOp::Reduce(reduce) => match self.time(reduce.input)? {
+            CoreOp::Reduce(reduce) => match self.time(reduce.input)? {
                 time if time.axis().is_some_and(|axis| (reduce.first..reduce.end).contains(&axis)) => {
                     return Err(format!("{ALL}: it combines them"));
                 }
                 time => time,
             },
-            ValidOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
-            ValidOp::Lookup(lookup) => match (self.time(lookup.table)?, self.time(lookup.indices)?) {
+            CoreOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
+            CoreOp::Lookup(lookup) => match (self.time(lookup.table)?, self.time(lookup.indices)?) {
                 (Time::Fixed, time) if time != Time::Before => time,
                 _ => return Err(ACROSS.to_owned()),
             },
-            ValidOp::TopK(top) => match self.time(top.input)? {
+            CoreOp::TopK(top) => match self.time(top.input)? {
                 time if time.axis().is_some_and(|axis| axis + 1 == self.model.shape(top.input).len()) => {
                     return Err(ACROSS.to_owned());
                 }
                 time => time,
             },
-            ValidOp::View(view) => match self.time(view.input)? {
+            CoreOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => match self.viewed(view, axis, 0) {
                     Some((axis, _)) => Time::Along(axis),
                     None if self.takes_last(view, axis) => Time::Last,
@@ -446,7 +445,7 @@ impl<'a> StepAnalysis<'a> {
                 }
                 time => time,
             },
-            ValidOp::Concat(concat) => self.concat(at, concat)?,
+            CoreOp::Concat(concat) => self.concat(at, concat)?,
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
@@ -454,7 +453,7 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    fn cell(&mut self, cell: &ValidCell, name: &str) -> Found<()> {
+    fn cell(&mut self, cell: &CoreCell, name: &str) -> Found<()> {
         if let Time::Behind(..) = self.time(cell.x)? {
             return Err(format!("takes them as steps: {ONLY_WINDOWS}"));
         }
@@ -465,11 +464,11 @@ impl<'a> StepAnalysis<'a> {
         };
         if sequence.reverse {
             // the two directions of a layer read one input
-            let is_other = |other: &ValidCell| {
+            let is_other = |other: &CoreCell| {
                 other.x == cell.x && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
             };
             let both = self.model.nodes.iter().any(|other| match &other.op {
-                ValidOp::Cell(other_cell) => other.name == name && is_other(other_cell),
+                CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
                 _ => false,
             });
             return Err(match both {
@@ -520,15 +519,15 @@ fn of_loop(kind: &str) -> String {
 }
 
 /// Makes sequences of one step cells of one step, whose states last from call to call.
-fn carry(model: &mut ValidModel) -> Found<()> {
+fn carry(model: &mut CoreModel) -> Found<()> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
-        let ValidOp::Cell(cell) = &mut node.op else { continue };
+        let CoreOp::Cell(cell) = &mut node.op else { continue };
         if cell.sequence.take().is_none() {
             return Err("a cell does not follow the steps".to_owned());
         }
         let mut new = |shape: &[usize]| {
-            model.values.push(ValidValue { shape: shape.to_vec() });
+            model.values.push(CoreValue { shape: shape.to_vec() });
             model.values.len() - 1
         };
         let state = [cell.batch, 1, cell.hidden_size];
@@ -554,7 +553,7 @@ fn carry(model: &mut ValidModel) -> Found<()> {
             let view =
                 View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
             let (name, kind, layer) = (node.name.clone(), "View".to_owned(), node.layer);
-            views.push((at + 1, ValidNode { name, kind, op: ValidOp::View(view), ledger: Vec::new(), layer }));
+            views.push((at + 1, CoreNode { name, kind, op: CoreOp::View(view), ledger: Vec::new(), layer }));
         }
     }
     for (at, view) in views.into_iter().rev() {

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use super::{COUNTS, Found, Time};
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::diagnostic::quoted;
-use crate::model::{Source, Tensor, ValidModel, ValidNode, ValidOp, WeightSource};
+use crate::model::Tensor;
 
 /// What is wrong with a layer that has other operations for one step.
 pub(super) const OTHERWISE: &str = "is computed in another way for one step than for several";
@@ -22,7 +23,7 @@ fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
 }
 
 /// What is wrong with the pair of a node.
-pub(super) fn wrong(node: &ValidNode, why: &str) -> String {
+pub(super) fn wrong(node: &CoreNode, why: &str) -> String {
     format!("{} ({}) {why}", quoted(&node.name), node.kind)
 }
 
@@ -30,8 +31,8 @@ pub(super) fn wrong(node: &ValidNode, why: &str) -> String {
 /// computes the same. None for a view that changes nothing of one step. `times`: by value of
 /// `long`, where its steps are.
 pub(super) fn same_but_for_time(
-    long: &ValidModel,
-    one: &ValidModel,
+    long: &CoreModel,
+    one: &CoreModel,
     steps: usize,
     times: &HashMap<usize, Time>,
 ) -> Found<Vec<Option<usize>>> {
@@ -51,8 +52,8 @@ pub(super) fn same_but_for_time(
 
 /// Pairs of the nodes so far.
 struct Pairing<'m> {
-    long: &'m ValidModel,
-    one: &'m ValidModel,
+    long: &'m CoreModel,
+    one: &'m CoreModel,
     steps: usize,
     /// By value of the long model: where its steps are.
     times: &'m HashMap<usize, Time>,
@@ -65,7 +66,7 @@ struct Pairing<'m> {
 
 impl Pairing<'_> {
     /// Pairs the nodes of one layer of the input.
-    fn layer(&mut self, of_long: &[ValidNode], of_one: std::ops::Range<usize>) -> Found<()> {
+    fn layer(&mut self, of_long: &[CoreNode], of_one: std::ops::Range<usize>) -> Found<()> {
         self.tried = 0;
         let start = self.pairs.len();
         let views = of_long.len().checked_sub(of_one.len());
@@ -87,7 +88,7 @@ impl Pairing<'_> {
     }
 
     /// Pairs nodes in order; views may be left over that change nothing of one step.
-    fn align(&mut self, mut of_long: &[ValidNode], mut of_one: std::ops::Range<usize>) -> bool {
+    fn align(&mut self, mut of_long: &[CoreNode], mut of_one: std::ops::Range<usize>) -> bool {
         loop {
             let [node, rest @ ..] = of_long else { return of_one.is_empty() };
             self.tried += 1;
@@ -119,14 +120,14 @@ impl Pairing<'_> {
     }
 
     /// Whether two nodes of a layer do the same.
-    fn fits(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+    fn fits(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         self.same_operation(of_long, of_one) && self.same_inputs(of_long, of_one) && self.same_numbers(of_long, of_one)
     }
 
     /// The value of a view that may change nothing of one step, and the tensor of one step that it
     /// then is.
-    fn vanished(&self, node: &ValidNode) -> Option<(usize, Source)> {
-        let ValidOp::View(view) = &node.op else { return None };
+    fn vanished(&self, node: &CoreNode) -> Option<(usize, Source)> {
+        let CoreOp::View(view) = &node.op else { return None };
         let input = self.of_one(view.input)?;
         self.is_shaped(view.out, self.one.shape(input)).then_some((view.out, input))
     }
@@ -152,7 +153,7 @@ impl Pairing<'_> {
 
     /// Whether both nodes do the same kind of operation, and give tensors of the same shapes but
     /// for time.
-    fn same_operation(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+    fn same_operation(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (a, b) = (of_long.op.outputs(), of_one.op.outputs());
         std::mem::discriminant(&of_long.op) == std::mem::discriminant(&of_one.op)
             && a.len() == b.len()
@@ -160,7 +161,7 @@ impl Pairing<'_> {
     }
 
     /// Whether both nodes read the same tensors, apart from constants.
-    fn same_inputs(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+    fn same_inputs(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
         of_long.len() == of_one.len()
             && of_long.iter().zip(&of_one).all(|(&a, &b)| match (a, b) {
@@ -170,9 +171,9 @@ impl Pairing<'_> {
     }
 
     /// Whether an operation computes with the same numbers in both models.
-    fn same_numbers(&self, of_long: &ValidNode, of_one: &ValidNode) -> bool {
+    fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let functions = match (&of_long.op, &of_one.op) {
-            (ValidOp::Pointwise(long), ValidOp::Pointwise(one)) => long.function == one.function,
+            (CoreOp::Pointwise(long), CoreOp::Pointwise(one)) => long.function == one.function,
             _ => true,
         };
         let (many, single) = (of_long.op.reads(), of_one.op.reads());
@@ -183,10 +184,10 @@ impl Pairing<'_> {
     }
 
     /// Whether cells and dense layers have the same weights.
-    fn same_weights(&self, of_long: &ValidOp, of_one: &ValidOp) -> bool {
-        let weights = |op: &ValidOp| match op {
-            ValidOp::Cell(cell) => [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect(),
-            ValidOp::Dense(dense) => vec![dense.w],
+    fn same_weights(&self, of_long: &CoreOp, of_one: &CoreOp) -> bool {
+        let weights = |op: &CoreOp| match op {
+            CoreOp::Cell(cell) => [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect(),
+            CoreOp::Dense(dense) => vec![dense.w],
             _ => Vec::new(),
         };
         let (many, single) = (weights(of_long), weights(of_one));

@@ -1,12 +1,12 @@
 //! Views of tensors with an element for each step: which of them follow the steps.
 
 use super::{ACROSS, ALL, StepAnalysis};
-use crate::model::{ValidNode, View};
+use crate::core::{CoreNode, View};
 
 impl StepAnalysis<'_> {
     /// What is wrong with a view that does not follow the steps one by one: how far it looks ahead,
     /// where that can be said.
-    pub(super) fn looks(&self, node: &ValidNode, view: &View, axis: usize, before: usize) -> String {
+    pub(super) fn looks(&self, node: &CoreNode, view: &View, axis: usize, before: usize) -> String {
         let input = self.model.shape(view.input);
         let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
         let period = self.steps + before;

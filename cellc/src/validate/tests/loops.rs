@@ -1,7 +1,8 @@
 //! Bodies that are computed again and again.
 
 use super::*;
-use crate::model::{Loop, LoopInput, LoopOutput, Slicing, WholeNumbers};
+use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
+use crate::numerics::WholeNumbers;
 
 fn forward(axis: i64) -> Slicing {
     Slicing { axis, start: 0, end: -1, stride: 1, part_size: 1 }
@@ -76,7 +77,7 @@ fn pieces_go_in_and_come_out_in_either_order() {
     assert_eq!(of(overlap, pairs, 2), (vec![60.0, 90.0], vec![20.0, 40.0, 60.0, 100.0, 120.0, 180.0]));
 
     let valid = accepted(&iterated(forward(1), backward(1), 1), &Options::default());
-    let [ValidNode { op: ValidOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
+    let [CoreNode { op: CoreOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
     assert_eq!((body.trips, body.body.len(), body.slices.len(), body.carried.len()), (4, 3, 1, 1));
     assert_eq!(body.results[1].pieces, Some((1, true)));
     assert!(body.body[0].op.reads().contains(&Source::Parameter(2)), "what does not change is read where it is");
@@ -89,7 +90,7 @@ fn a_body_keeps_only_what_is_read() {
     graph.0.results.pop();
     graph.0.nodes.pop();
     let valid = accepted(&graph, &Options::default());
-    let [ValidNode { op: ValidOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
+    let [CoreNode { op: CoreOp::Loop(body), .. }] = &valid.nodes[..] else { panic!("{valid}") };
     assert_eq!((body.body.len(), body.results.len()), (2, 1));
     assert_eq!(valid.constants.len(), 0);
 }
@@ -123,8 +124,7 @@ fn what_trips_hand_on_may_be_multiples() {
         let out = graph.ops(Op::Loop(Box::new(op)), &[x, h, w], 1);
         graph.result("last", out[0]);
         let valid = accepted(&graph, &Options::default());
-        let Some(ValidOp::Loop(body)) =
-            valid.nodes.iter().map(|node| &node.op).find(|op| matches!(op, ValidOp::Loop(_)))
+        let Some(CoreOp::Loop(body)) = valid.nodes.iter().map(|node| &node.op).find(|op| matches!(op, CoreOp::Loop(_)))
         else {
             panic!("{valid}")
         };
@@ -186,7 +186,7 @@ fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
 fn iterations_that_differ_are_written_out() {
     let run = |count: i64, reads: bool, counts: bool, stops: bool| {
         let graph = counted(count, 1, counting_body(reads, counts, stops), Some(0), Some(2));
-        let loops = accepted(&graph, &Options::default()).nodes.iter().any(|n| matches!(n.op, ValidOp::Loop(_)));
+        let loops = accepted(&graph, &Options::default()).nodes.iter().any(|n| matches!(n.op, CoreOp::Loop(_)));
         let got = computed(&graph, &[vec![1.0, 2.0, 3.0, 4.0]]);
         (loops, got[0].1[0], got[1].1.clone())
     };
@@ -277,7 +277,7 @@ fn loops_stand_inside_loops() {
     let data: Vec<f64> = (0..12).map(f64::from).collect();
     assert_eq!(computed(&graph, &[data, vec![0.5], vec![2.0]])[0].1, [132.5]);
     let valid = accepted(&graph, &Options::default());
-    assert_eq!(valid.all_nodes().iter().filter(|node| matches!(node.op, ValidOp::Loop(_))).count(), 2);
+    assert_eq!(valid.all_nodes().iter().filter(|node| matches!(node.op, CoreOp::Loop(_))).count(), 2);
 }
 
 #[test]

@@ -17,9 +17,8 @@ mod transforms;
 use std::fmt::Write;
 
 use super::*;
-use crate::model::{
-    Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value, WeightSource,
-};
+use crate::core::WeightSource;
+use crate::model::{Activation, Cell, CellKind, Elementwise, InputFile, LedgerEntry, ResetGate, Spelling, Value};
 use crate::reference::{initial_variables, reference};
 use crate::request::{Tuning, Unroll};
 
@@ -218,7 +217,7 @@ fn one_cell(n: isize) -> Graph {
     graph
 }
 
-fn accepted(graph: &Graph, options: &Options) -> ValidModel {
+fn accepted(graph: &Graph, options: &Options) -> CoreModel {
     let (valid, mut warnings) = validate(&graph.0, options).unwrap_or_else(|d| panic!("{d}"));
     warnings.0.retain(|d| d.severity > Severity::Notice);
     assert_eq!(warnings.to_string(), "");
@@ -264,7 +263,7 @@ fn states(pairs: &[(&str, &str)]) -> Options {
     Options::default().with_state(State::Pairs(pairs))
 }
 
-fn pairs(valid: &ValidModel) -> Vec<(usize, usize)> {
+fn pairs(valid: &CoreModel) -> Vec<(usize, usize)> {
     valid.states.iter().map(|s| (s.parameter, s.result)).collect()
 }
 

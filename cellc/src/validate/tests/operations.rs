@@ -66,7 +66,7 @@ fn large_products_of_constants_are_computed_once() {
         assert_eq!(got[(m * N + i) * N + j], f64::from(expected), "{m} {i} {j}");
     }
     let valid = accepted(&graph, &Options::default());
-    assert!(!valid.nodes.iter().any(|node| matches!(node.op, ValidOp::MatMul(_) | ValidOp::Dense(_))));
+    assert!(!valid.nodes.iter().any(|node| matches!(node.op, CoreOp::MatMul(_) | CoreOp::Dense(_))));
 }
 
 #[test]
@@ -567,7 +567,7 @@ fn products_of_every_shape() {
                 "{sa:?} {sb:?} {ta} {tb} {constant:?}"
             );
             let valid = accepted(&graph, &Options::default());
-            let dense = valid.nodes.iter().any(|node| matches!(node.op, ValidOp::Dense(_)));
+            let dense = valid.nodes.iter().any(|node| matches!(node.op, CoreOp::Dense(_)));
             let matrix = |shape: &[usize]| shape.len() < 3 || shape[..shape.len() - 2].iter().all(|&n| n == 1);
             if constant[1] && matrix(sb) {
                 assert!(dense, "{sa:?} {sb:?} {constant:?}");

@@ -1,7 +1,8 @@
 //! Cells and sequences, variables.
 
 use super::*;
-use crate::model::{Direction, Lengths};
+use crate::core::Lengths;
+use crate::model::Direction;
 
 /// A sequence of N 2, T 3, I 2, H 2, its weights constants, its outputs Results as said.
 fn sequence(kind: CellKind, direction: Direction, lengths: &[i64], outputs: &[usize]) -> Graph {

@@ -105,7 +105,7 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
             let valid = accepted(&of.graph, &Options::default());
             let weights = valid.parameters.iter().filter(|parameter| parameter.weight).count();
             assert_eq!(weights, given.iter().filter(|&&given| given == As::Input).count());
-            let views = valid.nodes.iter().filter(|node| matches!(node.op, ValidOp::Pointwise(_) | ValidOp::Reduce(_)));
+            let views = valid.nodes.iter().filter(|node| matches!(node.op, CoreOp::Pointwise(_) | CoreOp::Reduce(_)));
             assert_eq!(views.count(), 0, "nothing is added at every step");
         }
     }

@@ -122,13 +122,13 @@ fn xml_can_be_written_in_many_ways() {
     let valid = accepted(&text);
     assert_eq!(valid.cells()[0].name, "a<b&\"\u{263a} \"");
     // apart from the names, and from where in the text all that stands
-    let plain = |valid: &ValidModel| {
+    let plain = |valid: &CoreModel| {
         let mut valid = valid.clone();
         valid.files.clear();
         for node in &mut valid.nodes {
             node.name.clear();
             node.ledger.clear();
-            if let ValidOp::Cell(cell) = &mut node.op {
+            if let CoreOp::Cell(cell) = &mut node.op {
                 cell.name.clear();
                 cell.ledger.clear();
             }

@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 
 use super::weights::{BinFile, BinLocation};
 use super::{SUPPORTED, net, read_bytes, xml};
+use crate::core::{CoreModel, CoreOp, Source, WeightSource};
 use crate::diagnostic::{Diagnostics, Origin, Severity, Wording};
-use crate::model::{
-    Activation, CellKind, ElementType, Model, Op, ResetGate, Source, ValidModel, ValidOp, ValueId, WeightSource,
-};
+use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
 use crate::request::Options;
 use crate::validate::validate;
 
@@ -200,11 +199,11 @@ fn said_by_the_reader<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) ->
 }
 
 /// The valid model, or what is wrong with it as text.
-fn compile(text: &str) -> Result<(ValidModel, String), String> {
+fn compile(text: &str) -> Result<(CoreModel, String), String> {
     compile_bytes(text.as_bytes(), weights(), &Options::default())
 }
 
-fn compile_bytes(xml: &[u8], bin: Vec<u8>, options: &Options) -> Result<(ValidModel, String), String> {
+fn compile_bytes(xml: &[u8], bin: Vec<u8>, options: &Options) -> Result<(CoreModel, String), String> {
     let (model, mut warnings) = read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
     let (valid, more) = validate(&model, options).map_err(complete)?;
     warnings.extend(more);
@@ -221,7 +220,7 @@ fn complete(refusal: Diagnostics) -> String {
 }
 
 /// Accepted without a warning.
-fn accepted(text: &str) -> ValidModel {
+fn accepted(text: &str) -> CoreModel {
     let (valid, warnings) = compile(text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(warnings, "");
     valid

@@ -92,7 +92,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// What must hold for every model that passes, however it was made.
-fn check_valid(valid: &ValidModel) {
+fn check_valid(valid: &CoreModel) {
     let size = |shape: &[usize]| shape.iter().product::<usize>();
     for cell in valid.cells() {
         let (n, i, h) = (cell.batch, cell.input_size, cell.hidden_size);

@@ -1,9 +1,8 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
 //! their ranges. Quantised models round and clip operands before products.
 
-use super::{
-    Activation, Lookup, Pointwise, PointwiseFunction, Reduce, Source, ValidLoop, ValidModel, ValidNode, ValidOp,
-};
+use crate::core::{CoreLoop, CoreModel, CoreNode, CoreOp, Lookup, Pointwise, PointwiseFunction, Reduce, Source};
+use crate::model::Activation;
 
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -89,12 +88,12 @@ impl Known {
 
 /// The knowledge about every value of a model.
 pub(crate) struct WholeNumbers<'m> {
-    model: &'m ValidModel,
+    model: &'m CoreModel,
     values: Vec<Known>,
 }
 
 impl<'m> WholeNumbers<'m> {
-    pub(crate) fn new(model: &'m ValidModel) -> Self {
+    pub(crate) fn new(model: &'m CoreModel) -> Self {
         let mut all = Self { model, values: vec![NOTHING; model.values.len()] };
         all.read(&model.nodes);
         all
@@ -127,24 +126,24 @@ impl<'m> WholeNumbers<'m> {
         }
     }
 
-    fn read(&mut self, nodes: &[ValidNode]) {
+    fn read(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             match &node.op {
-                ValidOp::Pointwise(of) => self.values[of.out] = self.pointwise(of),
-                ValidOp::View(view) => self.values[view.out] = self.known(view.input),
-                ValidOp::Concat(concat) => {
+                CoreOp::Pointwise(of) => self.values[of.out] = self.pointwise(of),
+                CoreOp::View(view) => self.values[view.out] = self.known(view.input),
+                CoreOp::Concat(concat) => {
                     let all = concat.inputs.iter().map(|input| self.known(*input));
                     self.values[concat.out] = all.reduce(Known::union).unwrap_or(NOTHING);
                 }
-                ValidOp::Reduce(Reduce { function, input, out, .. }) => {
+                CoreOp::Reduce(Reduce { function, input, out, .. }) => {
                     let keeps = matches!(function, PointwiseFunction::Maximum | PointwiseFunction::Minimum);
                     self.values[*out] = if keeps { self.known(*input) } else { NOTHING };
                 }
-                ValidOp::Integers(of) => {
+                CoreOp::Integers(of) => {
                     self.values[of.out] = Known::between([of.least.into(), of.most.into()]).whole();
                 }
-                ValidOp::Lookup(Lookup { table, out, .. }) => self.values[*out] = self.known(*table),
-                ValidOp::Loop(body) => {
+                CoreOp::Lookup(Lookup { table, out, .. }) => self.values[*out] = self.known(*table),
+                CoreOp::Loop(body) => {
                     for slice in &body.slices {
                         self.values[slice.piece] = self.known(slice.of);
                     }
@@ -158,8 +157,8 @@ impl<'m> WholeNumbers<'m> {
                         };
                     }
                 }
-                ValidOp::Cell(_) | ValidOp::Dense(_) | ValidOp::MatMul(_) | ValidOp::Convolve(_) => {}
-                ValidOp::Softmax(_) | ValidOp::TopK(_) => {}
+                CoreOp::Cell(_) | CoreOp::Dense(_) | CoreOp::MatMul(_) | CoreOp::Convolve(_) => {}
+                CoreOp::Softmax(_) | CoreOp::TopK(_) => {}
             }
         }
     }
@@ -167,7 +166,7 @@ impl<'m> WholeNumbers<'m> {
     /// The body of a loop. Carried values are assumed to stay within their initial and next values,
     /// as found without assumptions. A second analysis of the body must confirm the assumption;
     /// otherwise nothing is known of carried values.
-    fn read_body(&mut self, body: &ValidLoop) {
+    fn read_body(&mut self, body: &CoreLoop) {
         for carried in &body.carried {
             self.values[carried.value] = NOTHING;
         }

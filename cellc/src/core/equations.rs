@@ -1,7 +1,8 @@
 //! The equations of cells as text: for the header of generated code, for comments above kernels,
 //! and for the pages of macros.
 
-use super::{CellKind, Coupled, ResetGate, ValidCell, WeightSource};
+use super::{CoreCell, WeightSource};
+use crate::model::{CellKind, Coupled, ResetGate};
 
 /// The equations of a cell, one per value; the last gives the outputs. `activations` are the names
 /// of the functions. `clip` formats a sum as the argument of a function.
@@ -61,7 +62,7 @@ pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bo
     equations(kind, &["f", "g", "h"], |sum| format!("clip({sum})"), coupled, peepholes)
 }
 
-impl ValidCell {
+impl CoreCell {
     /// The equations with the cell's functions and clip, and `with B = 0` if the cell has no bias.
     pub fn equations(&self) -> Vec<String> {
         let activations: Vec<String> = self.activations.iter().map(|activation| activation.label()).collect();

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Source, ValidModel, ValidNode, ValidOp, View};
+use super::{CoreModel, CoreNode, CoreOp, Source, View};
 
 /// The knowledge about small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Denormals {
     ///
     /// States of at most `most_before` elements are flushed before any kernel runs, if an operation
     /// would otherwise copy the state to flush it.
-    pub fn new(model: &ValidModel, limit: Option<f32>, most_before: usize) -> Self {
+    pub fn new(model: &CoreModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read = |i: &usize| model.parameters[*i].element.is_float() && !model.parameters[*i].weight;
         let states = model.states.iter().map(|state| state.parameter).filter(read);
@@ -62,7 +62,7 @@ impl Denormals {
             true => Small::Given,
             false => Small::Flushed,
         };
-        let constant = |tensor: &super::Tensor| {
+        let constant = |tensor: &crate::model::Tensor| {
             let is_small = |v: f32| v != 0.0 && v.abs() < limit;
             match tensor.element().is_float() && (0..tensor.len()).any(|i| is_small(tensor.get_f32(i))) {
                 true => Small::Kept,
@@ -107,21 +107,21 @@ impl Denormals {
 impl Known {
     /// Finds the operations that must flush the `wanted` values. Views and Concats pass the
     /// obligation to the operations of their inputs.
-    fn places(&mut self, nodes: &[ValidNode], wanted: &mut BTreeSet<usize>) {
+    fn places(&mut self, nodes: &[CoreNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
             match &node.op {
-                ValidOp::Cell(_) => {}
-                ValidOp::View(View { input, out, .. }) => {
+                CoreOp::Cell(_) => {}
+                CoreOp::View(View { input, out, .. }) => {
                     if wanted.contains(out) {
                         wanted.extend(value(*input));
                     }
                 }
-                ValidOp::Concat(concat) => {
+                CoreOp::Concat(concat) => {
                     if wanted.contains(&concat.out) {
                         wanted.extend(concat.inputs.iter().copied().filter_map(value));
                     }
                 }
-                ValidOp::Loop(body) => {
+                CoreOp::Loop(body) => {
                     let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
                     let taken: Vec<_> = results.chain(body.carried.iter().map(|c| c.next)).filter_map(value).collect();
                     wanted.extend(taken);
@@ -135,18 +135,18 @@ impl Known {
         }
     }
 
-    fn level(&mut self, nodes: &[ValidNode]) {
+    fn level(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             match &node.op {
-                ValidOp::View(View { input, out, .. }) => {
+                CoreOp::View(View { input, out, .. }) => {
                     self.values.insert(*out, self.of(*input));
                 }
-                ValidOp::Concat(concat) => {
+                CoreOp::Concat(concat) => {
                     // the Concat flushes inputs and states
                     let kept = concat.inputs.iter().any(|input| self.of(*input) == Small::Kept);
                     self.values.insert(concat.out, if kept { Small::Kept } else { Small::Flushed });
                 }
-                ValidOp::Loop(body) => {
+                CoreOp::Loop(body) => {
                     for slice in &body.slices {
                         self.values.insert(slice.piece, self.of(slice.of));
                     }
@@ -158,7 +158,7 @@ impl Known {
                         self.values.insert(result.out, if of == Small::Kept { of } else { Small::Flushed });
                     }
                 }
-                ValidOp::Cell(_) => self.values.extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
+                CoreOp::Cell(_) => self.values.extend(node.op.outputs().into_iter().map(|out| (out, Small::Flushed))),
                 computed => {
                     for out in computed.outputs() {
                         let small = if self.at.contains(&out) { Small::Flushed } else { Small::Kept };
@@ -182,7 +182,7 @@ impl Known {
 
 /// The parameters that an operation would copy to flush, or whose elements an operation reads
 /// several times.
-fn copied(model: &ValidModel) -> BTreeSet<usize> {
+fn copied(model: &CoreModel) -> BTreeSet<usize> {
     // by value: the parameter under a view
     let mut shown = BTreeMap::new();
     let mut copied = BTreeSet::new();
@@ -194,15 +194,15 @@ fn copied(model: &ValidModel) -> BTreeSet<usize> {
         };
         let read = node.op.reads().into_iter();
         match &node.op {
-            ValidOp::View(View { input, out, .. }) => {
+            CoreOp::View(View { input, out, .. }) => {
                 let seen = parameter(*input);
                 match model.len(Source::Value(*out)) <= model.len(*input) {
                     true => shown.extend(seen.map(|i| (*out, i))),
                     false => copied.extend(seen),
                 }
             }
-            ValidOp::Concat(_) => {}
-            ValidOp::Pointwise(pointwise) => {
+            CoreOp::Concat(_) => {}
+            CoreOp::Pointwise(pointwise) => {
                 let len = model.len(Source::Value(pointwise.out));
                 copied.extend(read.filter(|source| model.len(*source) != len).filter_map(parameter));
             }

@@ -2,12 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{
-    ElementType, Lengths, ResetGate, Source, ValidCell, ValidLoop, ValidModel, ValidNode, ValidOp, WeightSource,
-    counted,
-};
+use super::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, Source, WeightSource};
+use crate::model::{ElementType, ResetGate, counted};
 
-impl Display for ValidModel {
+impl Display for CoreModel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.name {
             writeln!(f, "model {}", visible(name))?;
@@ -43,17 +41,17 @@ impl Display for ValidModel {
     }
 }
 
-impl ValidModel {
+impl CoreModel {
     /// A line or more for each operation, those of loops' bodies further in.
-    fn nodes(&self, nodes: &[ValidNode], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
+    fn nodes(&self, nodes: &[CoreNode], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
         let indent = "  ".repeat(depth);
         for node in nodes {
             let outputs: Vec<_> =
                 node.op.outputs().iter().map(|&v| format!("value {v} {:?}", self.values[v].shape)).collect();
             write!(f, "{indent}{} = {} {}: ", outputs.join(", "), node.kind, visible(&node.name))?;
             match &node.op {
-                ValidOp::Cell(cell) => writeln!(f, "{}", cell.to_string().replace('\n', &format!("\n{indent}")))?,
-                ValidOp::Dense(dense) => {
+                CoreOp::Cell(cell) => writeln!(f, "{}", cell.to_string().replace('\n', &format!("\n{indent}")))?,
+                CoreOp::Dense(dense) => {
                     let w = if dense.transposed { "W'" } else { "W" };
                     writeln!(
                         f,
@@ -65,11 +63,11 @@ impl ValidModel {
                         dense.w
                     )?;
                 }
-                ValidOp::MatMul(m) => {
+                CoreOp::MatMul(m) => {
                     let (batch, rows, inner, columns) = (m.batch, m.rows, m.inner, m.columns);
                     writeln!(f, "{} times {}, {batch} of [{rows}, {inner}] [{inner}, {columns}]", m.a, m.b)?;
                 }
-                ValidOp::Convolve(c) => {
+                CoreOp::Convolve(c) => {
                     let taps: Vec<String> = c.taps.iter().map(|(count, step)| format!("{count} by {step}")).collect();
                     let (n, q, groups) = (c.batch * c.groups, c.positions, c.groups);
                     let (groups, taps) = (counted(groups, "group"), taps.join(", "));
@@ -79,23 +77,23 @@ impl ValidModel {
                         c.x, c.w, c.inputs, c.outputs, c.length, c.pads.0, c.pads.1, c.lines.1, c.lines.0, c.start
                     )?;
                 }
-                ValidOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,
-                ValidOp::Softmax(s) => {
+                CoreOp::Pointwise(p) => writeln!(f, "{} of {}", p.function.name(), sources(&p.inputs))?,
+                CoreOp::Softmax(s) => {
                     let log = if s.log { "logarithm of " } else { "" };
                     writeln!(f, "{log}softmax of {} along axis {}", s.input, s.axis)?;
                 }
-                ValidOp::Reduce(r) => {
+                CoreOp::Reduce(r) => {
                     let (name, chains) = (r.function.name(), counted(r.chains, "chain"));
                     writeln!(f, "{name} of {} along axes {} to {}, {chains}", r.input, r.first, r.end - 1)?;
                 }
-                ValidOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
-                ValidOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
-                ValidOp::Loop(body) => self.body(body, depth, f)?,
-                ValidOp::Integers(i) => writeln!(f, "integers of {}", Source::Parameter(i.parameter))?,
-                ValidOp::Lookup(l) => {
+                CoreOp::View(v) => writeln!(f, "view of {} from {}, strides {:?}", v.input, v.offset, v.strides)?,
+                CoreOp::Concat(c) => writeln!(f, "{} along axis {}", sources(&c.inputs), c.axis)?,
+                CoreOp::Loop(body) => self.body(body, depth, f)?,
+                CoreOp::Integers(i) => writeln!(f, "integers of {}", Source::Parameter(i.parameter))?,
+                CoreOp::Lookup(l) => {
                     writeln!(f, "rows {} of {}, which has {} of {}", l.indices, l.table, l.size, l.len)?;
                 }
-                ValidOp::TopK(t) => {
+                CoreOp::TopK(t) => {
                     let which = if t.largest { "largest" } else { "smallest" };
                     writeln!(f, "{} {which} of each row of {}, {} of {}", t.count, t.input, t.rows, t.size)?;
                 }
@@ -104,7 +102,7 @@ impl ValidModel {
         Ok(())
     }
 
-    fn body(&self, body: &ValidLoop, depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
+    fn body(&self, body: &CoreLoop, depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} trips", body.trips)?;
         let indent = "  ".repeat(depth + 1);
         let order = |reverse: bool| if reverse { ", last first" } else { "" };
@@ -141,7 +139,7 @@ fn sources(list: &[Source]) -> String {
 
 /// The operation, its attributes, its inputs and what each attribute of the input was taken to
 /// mean.
-impl Display for ValidCell {
+impl Display for CoreCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sequence = self.sequence.as_ref();
         f.write_str(if sequence.is_some() { self.kind.sequence_name() } else { self.kind.op_name() })?;
@@ -230,7 +228,8 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CellKind, InputFile, LayerPlace, LedgerEntry, Parameter, ResultValue, StatePair, ValidValue};
+    use crate::core::{CoreValue, LayerPlace, Parameter, ResultValue, StatePair};
+    use crate::model::{CellKind, InputFile, LedgerEntry};
 
     #[test]
     fn everything_is_said_and_nothing_breaks_out() {
@@ -244,8 +243,8 @@ mod tests {
         };
         let kind = CellKind::Gru(ResetGate::AfterMatMul);
         let weights = [WeightSource::Constant(0), WeightSource::Parameter(2), WeightSource::Zero];
-        let cell = ValidCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
-        let cell = ValidCell {
+        let cell = CoreCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
+        let cell = CoreCell {
             name: "a\nb\u{202e}".repeat(40),
             clip: Some(0.5),
             h_out: Some(0),
@@ -257,18 +256,18 @@ mod tests {
             }],
             ..cell
         };
-        let model = ValidModel {
+        let model = CoreModel {
             name: Some("net".to_owned()),
             files: vec![InputFile { name: "net.xml".to_owned(), sha256: "00".to_owned() }],
             parameters: vec![parameter("x", 3), parameter("h", 2)],
             constants: Vec::new(),
-            values: vec![ValidValue { shape: vec![1, 2] }],
-            nodes: vec![ValidNode {
+            values: vec![CoreValue { shape: vec![1, 2] }],
+            nodes: vec![CoreNode {
                 name: cell.name.clone(),
                 kind: "GRUCell".to_owned(),
                 ledger: Vec::new(),
                 layer: LayerPlace::default(),
-                op: ValidOp::Cell(cell),
+                op: CoreOp::Cell(cell),
             }],
             results: vec![ResultValue {
                 names: Vec::new(),
@@ -278,7 +277,7 @@ mod tests {
                 parts: None,
             }],
             states: vec![StatePair { parameter: 1, result: 0 }],
-            ..ValidModel::default()
+            ..CoreModel::default()
         };
         let name = r"a\nb\u{202e}".repeat(15);
         assert_eq!(

@@ -1,0 +1,112 @@
+//! Convolutions.
+
+use super::Source;
+
+/// A convolution with windows that move element by element over channels of `length` elements, in C
+/// order: `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs +
+/// c, start + q + offset of tap t]`, summed in order from zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convolve {
+    /// Batch size of x.
+    pub batch: usize,
+    /// Groups of channels.
+    pub groups: usize,
+    /// Channels of x in a group.
+    pub inputs: usize,
+    /// Channels of the output in a group.
+    pub outputs: usize,
+    /// Elements of a channel of x, including padding.
+    pub length: usize,
+    /// Zeros before the lines of x, and after them.
+    pub pads: (usize, usize),
+    /// Lines per channel of x, and zeros before each line.
+    pub lines: (usize, usize),
+    /// The first element to read.
+    pub start: usize,
+    /// Elements of a channel of the output.
+    pub positions: usize,
+    /// Valid elements of a channel of the output. Windows over several dimensions also produce
+    /// elements across line ends.
+    pub wanted: usize,
+    /// The taps by dimension: their number and their distance.
+    pub taps: Vec<(usize, usize)>,
+    /// `[batch, groups * inputs, length]`, without padding.
+    pub x: Source,
+    /// `[groups * outputs, inputs, taps]`, a constant.
+    pub w: Source,
+    /// True if the model also has run-time weights: `pack` then packs these weights, too, but not
+    /// as words of integers.
+    pub beside_given: bool,
+    /// The output as a value, `[batch, groups * outputs, positions]`.
+    pub out: usize,
+}
+
+/// The taps of a depthwise convolution in pairs, as in words of integers. A pair has one tap of the
+/// first half and one of the second half, along the first dimension with several taps. The last of
+/// an odd number is single.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pairs {
+    /// The pairs by dimension: their number and their distance.
+    pub taps: Vec<(usize, usize)>,
+    /// The distance between the taps of a pair.
+    pub second: usize,
+}
+
+impl Pairs {
+    /// The pairs of windows with several elements.
+    pub fn new(of: &Convolve) -> Self {
+        let mut taps = of.taps.clone();
+        let halved = taps.iter().position(|(count, _)| *count > 1).expect("plan: a window of several elements");
+        taps[halved].0 = taps[halved].0.div_ceil(2);
+        let second = taps[halved].0 * taps[halved].1;
+        Self { taps, second }
+    }
+
+    /// Words per window.
+    pub fn count(&self) -> usize {
+        self.taps.iter().map(|(count, _)| count).product()
+    }
+}
+
+/// Upper limit for groups of one channel; a convolution with more such groups is depthwise.
+pub const MOST_PRODUCTS: usize = 4;
+
+impl Convolve {
+    /// True for a depthwise convolution: separate weights per channel of x and windows of several
+    /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
+    pub fn is_depthwise(&self) -> bool {
+        let is_apart = self.inputs == 1 && self.groups > MOST_PRODUCTS;
+        is_apart && self.taps.iter().any(|(count, _)| *count > 1) && !self.beside_given
+    }
+
+    /// The distance of each tap from the first tap, in order.
+    pub fn offsets(&self) -> Vec<usize> {
+        offsets(&self.taps)
+    }
+
+    /// Elements of a channel of x.
+    pub fn given(&self) -> usize {
+        self.lines.0 * (self.line() - self.lines.1)
+    }
+
+    /// Elements of a line, including the zeros before it.
+    pub fn line(&self) -> usize {
+        (self.length - self.pads.0 - self.pads.1) / self.lines.0
+    }
+
+    /// The multiply-adds for valid outputs.
+    pub fn multiply_adds(&self) -> usize {
+        let taps: usize = self.taps.iter().map(|(count, _)| count).product();
+        let channels = self.batch.saturating_mul(self.groups).saturating_mul(self.inputs * self.outputs);
+        channels.saturating_mul(taps).saturating_mul(self.wanted)
+    }
+}
+
+/// The distances of taps from the first tap, in order.
+pub fn offsets(taps: &[(usize, usize)]) -> Vec<usize> {
+    let mut all = vec![0];
+    for &(count, step) in taps {
+        all = all.iter().flat_map(|at| (0..count).map(move |tap| at + tap * step)).collect();
+    }
+    all
+}

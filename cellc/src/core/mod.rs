@@ -1,0 +1,25 @@
+//! The core: few operations, all sizes known, into which every model is translated.
+//!
+//! A [`CoreModel`] cannot be wrong: [`crate::validate`] has checked it. Later stages translate its
+//! operations to kernels, evaluate them or bound their errors.
+
+mod cell;
+mod convolve;
+mod denormals;
+mod equations;
+mod facts;
+mod model;
+mod op;
+mod print;
+mod source;
+
+pub use cell::{CoreCell, Lengths, Sequence};
+pub use convolve::{Convolve, MOST_PRODUCTS, Pairs, offsets};
+pub use denormals::{Denormals, Small};
+pub use equations::general_equations;
+pub use model::{CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable};
+pub use op::{
+    Concat, CoreLoop, CoreNode, CoreOp, Dense, Integers, LARGEST_INTEGER, LayerPlace, Lookup, LoopCarried, LoopResult,
+    LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, Softmax, TopK, View,
+};
+pub use source::{Source, WeightSource};

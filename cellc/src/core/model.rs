@@ -1,0 +1,215 @@
+//! A network of core operations, all sizes known.
+
+use super::{CoreCell, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
+use crate::model::{Activation, ElementType, InputFile, Tensor};
+
+/// An input of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its tensor names, then its layer name: what `emit::names` chooses from.
+    pub names: Vec<String>,
+    /// Its shape, all sizes known.
+    pub shape: Vec<usize>,
+    /// The element type in the input. Kernels see f32 for floats, and the type itself for integers.
+    pub element: ElementType,
+    /// True if the input is only W, R, B or P of cells: packed once, not read at every step.
+    pub weight: bool,
+    /// T, for sequence lengths: values are clamped to 0..=T.
+    pub length: Option<usize>,
+    /// Rows of the smallest table indexed by this input.
+    pub rows: Option<usize>,
+}
+
+impl Parameter {
+    /// Upper limit for random integer inputs; the lower limit is 0.
+    pub fn largest_drawn(&self) -> Option<usize> {
+        match (self.length, self.rows, self.element) {
+            (Some(most), ..) => Some(most),
+            (None, Some(rows), _) => Some(rows - 1),
+            (None, None, ElementType::Bool) => Some(1),
+            (None, None, element) => (!element.is_float()).then_some(7),
+        }
+    }
+}
+
+/// An output of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultValue {
+    /// Its tensor names, then its layer name.
+    pub names: Vec<String>,
+    /// Its shape, all sizes known.
+    pub shape: Vec<usize>,
+    /// Its element type in the input.
+    pub element: ElementType,
+    /// The source of the output.
+    pub source: Source,
+    /// The result with the run-time length along the first axis, if the length is known only at run
+    /// time.
+    pub parts: Option<usize>,
+}
+
+/// A state pair: the parameter kept between steps, and the result with its next value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatePair {
+    /// Index into [`CoreModel::parameters`].
+    pub parameter: usize,
+    /// Index into [`CoreModel::results`].
+    pub result: usize,
+}
+
+/// A recurrent layer of one step that starts every call from a constant state; its last state is
+/// lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// The layer's name; may be anything.
+    pub name: String,
+    /// The layer's type, for messages: `GRUSequence`.
+    pub kind: String,
+}
+
+/// A variable of ReadValue and Assign: a tensor kept between steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its `variable_id`, any text.
+    pub name: String,
+    /// Its shape, all sizes known.
+    pub shape: Vec<usize>,
+    /// The value before the first step. `None`: zero.
+    pub initial: Option<usize>,
+    /// The value's next state. `None` if the value is constant across steps.
+    pub next: Option<Source>,
+}
+
+/// A tensor that a node computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoreValue {
+    /// The shape, all sizes known. Elements are in C order.
+    pub shape: Vec<usize>,
+}
+
+/// A validated model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CoreModel {
+    /// The name in the model file, if any.
+    pub name: Option<String>,
+    /// The files of the model.
+    pub files: Vec<InputFile>,
+    /// Inputs, in document order.
+    pub parameters: Vec<Parameter>,
+    /// Compile-time tensors, after constant folding.
+    pub constants: Vec<Tensor>,
+    /// True if some constants of the model file have 8 bits.
+    pub has_bytes: bool,
+    /// The variables, in the order of their first use in the input.
+    pub variables: Vec<Variable>,
+    /// The values of all nodes, including those in bodies of loops.
+    pub values: Vec<CoreValue>,
+    /// The operations, each after its operands.
+    pub nodes: Vec<CoreNode>,
+    /// Depthwise convolutions and products with constants that always stay f32: name and reason.
+    pub in_f32: Vec<(String, &'static str)>,
+    /// Outputs, in document order.
+    pub results: Vec<ResultValue>,
+    /// The state pairs kept between steps.
+    pub states: Vec<StatePair>,
+    /// The layers that start anew at every call.
+    pub restarts: Vec<Restart>,
+    /// The inputs and outputs of each step, for an open number of steps; the model is one step
+    /// then.
+    pub steps: Option<Steps>,
+}
+
+/// The inputs and outputs of each step, if the number of steps is open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// By parameter: true if every step has its own array.
+    pub parameters: Vec<bool>,
+    /// By result: true if every step has its own array; otherwise the result is that of the last
+    /// step.
+    pub results: Vec<bool>,
+}
+
+impl CoreModel {
+    /// [`Self::in_f32`] grouped by reason, for the layers that satisfy the predicate.
+    pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
+        let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
+        for (layer, why) in self.in_f32.iter().filter(|(layer, _)| asked(layer)) {
+            match reasons.iter_mut().find(|(known, _)| known == why) {
+                Some((_, layers)) => layers.push(layer),
+                None => reasons.push((why, vec![layer])),
+            }
+        }
+        reasons
+    }
+
+    /// The shape of `source`.
+    pub fn shape(&self, source: Source) -> &[usize] {
+        match source {
+            Source::Parameter(i) => &self.parameters[i].shape,
+            Source::Constant(i) => self.constants[i].shape(),
+            Source::Variable(i) => &self.variables[i].shape,
+            Source::Value(i) => &self.values[i].shape,
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self, source: Source) -> usize {
+        self.shape(source).iter().product()
+    }
+
+    /// Every operation, each after its operands; a loop comes before the operations of its body.
+    pub fn all_nodes(&self) -> Vec<&CoreNode> {
+        fn walk<'a>(nodes: &'a [CoreNode], all: &mut Vec<&'a CoreNode>) {
+            for node in nodes {
+                all.push(node);
+                if let CoreOp::Loop(body) = &node.op {
+                    walk(&body.body, all);
+                }
+            }
+        }
+        let mut all = Vec::new();
+        walk(&self.nodes, &mut all);
+        all
+    }
+
+    /// [`Self::all_nodes`] without the conversions of integer inputs to f32, which cellc adds.
+    pub fn operations(&self) -> Vec<&CoreNode> {
+        let mut nodes = self.all_nodes();
+        nodes.retain(|node| !matches!(node.op, CoreOp::Integers(_)));
+        nodes
+    }
+
+    /// Every recurrent cell, in the order of [`Self::all_nodes`].
+    pub fn cells(&self) -> Vec<&CoreCell> {
+        self.all_nodes()
+            .into_iter()
+            .filter_map(|node| match &node.op {
+                CoreOp::Cell(cell) => Some(cell),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Every activation of the model, without duplicates.
+    pub fn activations(&self) -> Vec<Activation> {
+        let mut all = Vec::new();
+        for node in self.all_nodes() {
+            match &node.op {
+                CoreOp::Cell(cell) => all.extend_from_slice(&cell.activations),
+                CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Activation(a), .. }) => all.push(*a),
+                CoreOp::Softmax(softmax) => {
+                    all.push(Activation::Exp);
+                    all.extend(softmax.log.then_some(Activation::Log));
+                }
+                _ => {}
+            }
+        }
+        let mut once: Vec<Activation> = Vec::new();
+        for activation in all {
+            if !once.contains(&activation) {
+                once.push(activation);
+            }
+        }
+        once
+    }
+}

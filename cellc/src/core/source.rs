@@ -1,0 +1,38 @@
+//! The places from which operations read tensors.
+
+use std::fmt::{self, Display, Formatter};
+
+/// Where a tensor of a [`CoreModel`] comes from. All but sequence lengths are f32 to the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// The i-th of [`CoreModel::parameters`].
+    Parameter(usize),
+    /// The i-th of [`CoreModel::constants`].
+    Constant(usize),
+    /// The i-th of [`CoreModel::variables`], before the step.
+    Variable(usize),
+    /// The i-th of [`CoreModel::values`].
+    Value(usize),
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(i) => write!(f, "parameter {i}"),
+            Self::Constant(i) => write!(f, "constant {i}"),
+            Self::Variable(i) => write!(f, "variable {i}"),
+            Self::Value(i) => write!(f, "value {i}"),
+        }
+    }
+}
+
+/// Where W, R, B or P come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WeightSource {
+    /// The i-th of [`CoreModel::constants`].
+    Constant(usize),
+    /// The i-th of [`CoreModel::parameters`], which then has [`Parameter::weight`] set.
+    Parameter(usize),
+    /// All zero: an omitted optional B.
+    Zero,
+}
