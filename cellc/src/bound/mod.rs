@@ -36,7 +36,7 @@ mod stated;
 mod tests;
 mod value;
 
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Lengths, Parameter, PointwiseFunction, Source, TopK};
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source, TopK};
 use crate::encoding::{LEAST_LARGEST, Stored};
 use crate::evaluate::{Arithmetic, CellWeights, Column, MatrixRow, Outcome, Row, State, StepInputs, evaluate};
 use crate::model::{Activation, CellKind, Coupled, ResetGate};
@@ -99,24 +99,15 @@ pub fn bound(model: &CoreModel, profile: &Profile, values: &[Vec<f64>], variable
 pub fn work(model: &CoreModel) -> usize {
     const ELEMENT: usize = 256;
     fn of(model: &CoreModel, nodes: &[CoreNode]) -> usize {
-        let node = |node: &CoreNode| match &node.op {
-            CoreOp::Cell(cell) => {
-                let steps = cell.steps();
-                let terms = cell.input_size.saturating_add(cell.hidden_size).saturating_mul(cell.hidden_size);
-                steps.saturating_mul(cell.kind.gates()).saturating_mul(terms)
-            }
-            CoreOp::Dense(dense) => dense.rows.saturating_mul(dense.inputs).saturating_mul(dense.outputs),
-            CoreOp::MatMul(m) => [m.rows, m.inner, m.columns].into_iter().fold(m.batch, usize::saturating_mul),
-            CoreOp::Convolve(c) => c.multiply_adds(),
-            CoreOp::Loop(body) => body.trips.saturating_mul(of(model, &body.body)),
-            CoreOp::Reduce(reduce) => model.len(reduce.input).saturating_mul(ELEMENT),
-            CoreOp::TopK(top) => model.len(top.input).saturating_mul(top.count).saturating_mul(ELEMENT),
-            // over a range, the index may select any row
-            CoreOp::Lookup(lookup) => model.len(lookup.table),
-            CoreOp::Integers(integers) => model.len(Source::Value(integers.out)),
-            CoreOp::Pointwise(_) | CoreOp::Softmax(_) | CoreOp::View(_) | CoreOp::Concat(_) => {
-                let outputs = node.op.outputs().into_iter();
-                outputs.map(|out| model.len(Source::Value(out)).saturating_mul(ELEMENT)).sum()
+        let node = |node: &CoreNode| {
+            let work = node.op.facts().work;
+            match (&node.op, work.element_operations(model)) {
+                (CoreOp::Loop(body), _) => body.trips.saturating_mul(of(model, &body.body)),
+                // over a range, the index may select any row
+                (_, Some((_, Effort::Select(table)))) => model.len(table),
+                (_, Some((count, Effort::Convert))) => count,
+                (_, Some((count, _))) => count.saturating_mul(ELEMENT),
+                (_, None) => work.multiply_adds(),
             }
         };
         nodes.iter().map(node).fold(0, usize::saturating_add)

@@ -31,7 +31,7 @@ mod top_k;
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Denormals, Small, Source};
+use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Small, Source};
 use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Place, Program, Role, Type,
 };
@@ -199,22 +199,7 @@ impl<'m> Lowering<'m> {
             CoreOp::Cell(_) | CoreOp::Dense(_) => self.product(op.outputs()[0]).0.unrolled == Unrolled::Fully,
             _ => false,
         };
-        let name = self.name(match op {
-            CoreOp::Cell(CoreCell { sequence: None, .. }) => "cell",
-            CoreOp::Cell(_) => "sequence",
-            CoreOp::Dense(_) => "dense",
-            CoreOp::MatMul(_) => "matmul",
-            CoreOp::Convolve(_) => "convolve",
-            CoreOp::Pointwise(_) => "pointwise",
-            CoreOp::Softmax(_) => "softmax",
-            CoreOp::Reduce(_) => "reduce",
-            CoreOp::View(_) => "view",
-            CoreOp::Concat(_) => "concat",
-            CoreOp::Loop(_) => "loop",
-            CoreOp::Integers(_) => "integers",
-            CoreOp::Lookup(_) => "lookup",
-            CoreOp::TopK(_) => "top_k",
-        });
+        let name = self.name(op.facts().name);
         let halves = match op {
             CoreOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
             _ => None,

@@ -1,7 +1,7 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
 //! their ranges. Quantised models round and clip operands before products.
 
-use crate::core::{CoreLoop, CoreModel, CoreNode, CoreOp, Lookup, Pointwise, PointwiseFunction, Reduce, Source};
+use crate::core::{CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source};
 use crate::model::Activation;
 
 /// Half a unit in the last place of 1.
@@ -130,19 +130,6 @@ impl<'m> WholeNumbers<'m> {
         for node in nodes {
             match &node.op {
                 CoreOp::Pointwise(of) => self.values[of.out] = self.pointwise(of),
-                CoreOp::View(view) => self.values[view.out] = self.known(view.input),
-                CoreOp::Concat(concat) => {
-                    let all = concat.inputs.iter().map(|input| self.known(*input));
-                    self.values[concat.out] = all.reduce(Known::union).unwrap_or(NOTHING);
-                }
-                CoreOp::Reduce(Reduce { function, input, out, .. }) => {
-                    let keeps = matches!(function, PointwiseFunction::Maximum | PointwiseFunction::Minimum);
-                    self.values[*out] = if keeps { self.known(*input) } else { NOTHING };
-                }
-                CoreOp::Integers(of) => {
-                    self.values[of.out] = Known::between([of.least.into(), of.most.into()]).whole();
-                }
-                CoreOp::Lookup(Lookup { table, out, .. }) => self.values[*out] = self.known(*table),
                 CoreOp::Loop(body) => {
                     for slice in &body.slices {
                         self.values[slice.piece] = self.known(slice.of);
@@ -157,9 +144,21 @@ impl<'m> WholeNumbers<'m> {
                         };
                     }
                 }
-                CoreOp::Cell(_) | CoreOp::Dense(_) | CoreOp::MatMul(_) | CoreOp::Convolve(_) => {}
-                CoreOp::Softmax(_) | CoreOp::TopK(_) => {}
+                op => self.read_facts(op.facts()),
             }
+        }
+    }
+
+    /// The outputs of an operation whose facts say what numbers the outputs hold.
+    fn read_facts(&mut self, facts: Facts) {
+        let known = match facts.numbers {
+            Numbers::Moved(from) => from.into_iter().map(|source| self.known(source)).reduce(Known::union),
+            Numbers::Integers(ends) => Some(Known::between(ends.map(f64::from)).whole()),
+            Numbers::Any => None,
+            Numbers::Special => unreachable!("numerics: {} has no rule", facts.name),
+        };
+        for out in facts.outputs {
+            self.values[out] = known.unwrap_or(NOTHING);
         }
     }
 

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{CoreModel, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
+use crate::core::{CoreModel, CoreNode, CoreOp, Effort, Pointwise, PointwiseFunction, Source};
 
 /// Number of operations on the widest vectors that takes longer than a branch mispredicted every
 /// other time, and the copy after it.
@@ -200,34 +200,16 @@ fn common(all: &mut Vec<Side>, others: &[Side]) {
 
 /// The approximate number of element operations of an operation.
 fn operations(model: &CoreModel, node: &CoreNode) -> usize {
-    let product = |sizes: &[usize]| sizes.iter().copied().fold(1, usize::saturating_mul);
-    let len = |source: Source| model.len(source);
-    match &node.op {
-        CoreOp::Cell(cell) => {
-            let steps = cell.steps();
-            product(&[steps, cell.batch, cell.kind.gates(), cell.hidden_size, cell.input_size + cell.hidden_size])
-        }
-        CoreOp::Dense(dense) => product(&[dense.rows, dense.inputs, dense.outputs]),
-        CoreOp::MatMul(matmul) => product(&[matmul.batch, matmul.rows, matmul.inner, matmul.columns]),
-        CoreOp::Convolve(convolve) => convolve.multiply_adds(),
-        CoreOp::Pointwise(pointwise) => {
-            let each = match pointwise.function {
-                PointwiseFunction::Activation(_) => FUNCTION,
-                PointwiseFunction::Divide => DIVISION,
-                _ => 1,
-            };
-            product(&[each, len(Source::Value(pointwise.out))])
-        }
-        CoreOp::Softmax(softmax) => product(&[FUNCTION, len(softmax.input)]),
-        CoreOp::Reduce(reduce) => len(reduce.input),
-        CoreOp::View(view) => len(Source::Value(view.out)),
-        CoreOp::Concat(concat) => len(Source::Value(concat.out)),
-        CoreOp::Loop(body) => {
-            let trip = body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
-            trip.saturating_mul(body.trips)
-        }
-        CoreOp::Integers(integers) => len(Source::Value(integers.out)),
-        CoreOp::Lookup(lookup) => len(Source::Value(lookup.out)),
-        CoreOp::TopK(top) => product(&[FUNCTION, top.count, len(top.input)]),
+    let work = node.op.facts().work;
+    if let CoreOp::Loop(body) = &node.op {
+        let trip = body.body.iter().map(|node| operations(model, node)).fold(0, usize::saturating_add);
+        return trip.saturating_mul(body.trips);
     }
+    let Some((count, effort)) = work.element_operations(model) else { return work.multiply_adds() };
+    let each = match effort {
+        Effort::Function => FUNCTION,
+        Effort::Divide => DIVISION,
+        Effort::Move | Effort::Convert | Effort::Select(_) | Effort::Arithmetic => 1,
+    };
+    count.saturating_mul(each)
 }

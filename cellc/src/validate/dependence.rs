@@ -2,7 +2,7 @@
 
 use std::cmp::max;
 
-use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource};
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, Zeros};
 
 /// What makes a tensor another one from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,43 +102,33 @@ impl<'m> Dependence<'m> {
             WeightSource::Parameter(parameter) => Some(Source::Parameter(parameter)),
             WeightSource::Zero => None,
         };
-        let (rule, sources) = match &node.op {
-            CoreOp::Loop(body) => {
-                for slice in &body.slices {
-                    self.rules[slice.piece] = (Rule::Linear, vec![slice.of]);
-                }
-                for carried in &body.carried {
-                    // a single iteration sees what was there before it
-                    let next = Some(carried.next).filter(|_| body.trips > 1);
-                    let sources = [Some(carried.initial), next].into_iter().flatten();
-                    self.rules[carried.value] = (Rule::Linear, sources.collect());
-                }
-                for result in &body.results {
-                    self.rules[result.out] = (Rule::Linear, vec![result.of]);
-                }
-                return;
+        if let CoreOp::Loop(body) = &node.op {
+            for slice in &body.slices {
+                self.rules[slice.piece] = (Rule::Linear, vec![slice.of]);
             }
-            CoreOp::Cell(cell) => {
-                let weights = [&cell.w, &cell.r].into_iter().chain(&cell.b).chain(&cell.p);
-                let given = weights.filter_map(weight).filter(|source| matches!(source, Source::Parameter(_)));
-                (Rule::Any, node.op.reads().into_iter().chain(given).collect())
+            for carried in &body.carried {
+                // a single iteration sees what was there before it
+                let next = Some(carried.next).filter(|_| body.trips > 1);
+                let sources = [Some(carried.initial), next].into_iter().flatten();
+                self.rules[carried.value] = (Rule::Linear, sources.collect());
             }
-            CoreOp::Dense(dense) => (Rule::Product, [Some(dense.x), weight(&dense.w)].into_iter().flatten().collect()),
-            CoreOp::View(_) | CoreOp::Concat(_) => (Rule::Linear, node.op.reads()),
-            CoreOp::MatMul(_) | CoreOp::Convolve(_) => (Rule::Product, node.op.reads()),
-            CoreOp::Pointwise(pointwise) => match pointwise.function {
-                PointwiseFunction::Multiply => (Rule::Product, pointwise.inputs.clone()),
-                PointwiseFunction::Subtract if pointwise.inputs[0] == pointwise.inputs[1] => (Rule::Linear, Vec::new()),
-                PointwiseFunction::Add | PointwiseFunction::Subtract => (Rule::Linear, pointwise.inputs.clone()),
-                _ => (Rule::Any, pointwise.inputs.clone()),
-            },
-            CoreOp::Softmax(_) => (Rule::Any, node.op.reads()),
-            CoreOp::Reduce(reduce) if reduce.function == PointwiseFunction::Add => (Rule::Linear, node.op.reads()),
-            CoreOp::Reduce(_) | CoreOp::Integers(_) | CoreOp::Lookup(_) | CoreOp::TopK(_) => {
-                (Rule::Any, node.op.reads())
+            for result in &body.results {
+                self.rules[result.out] = (Rule::Linear, vec![result.of]);
             }
+            return;
+        }
+        let facts = node.op.facts();
+        let weights = facts.weights.iter().filter_map(weight);
+        let (rule, weights): (Rule, Vec<Source>) = match facts.zeros {
+            Zeros::Always => (Rule::Linear, Vec::new()),
+            Zeros::IfAll => (Rule::Linear, weights.collect()),
+            Zeros::IfOne => (Rule::Product, weights.collect()),
+            // constants neither change nor make anything zero
+            Zeros::Unknown => (Rule::Any, weights.filter(|source| matches!(source, Source::Parameter(_))).collect()),
         };
-        for value in node.op.outputs() {
+        let operands = if facts.zeros == Zeros::Always { Vec::new() } else { facts.operands };
+        let sources: Vec<Source> = operands.into_iter().chain(weights).collect();
+        for value in facts.outputs {
             self.rules[value] = (rule, sources.clone());
         }
     }

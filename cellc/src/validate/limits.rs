@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Validation, element_count};
-use crate::core::{CoreNode, CoreOp};
+use crate::core::{CoreNode, CoreOp, Work};
 use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::{ElementType, Node, Tensor};
 use crate::request::Unroll;
@@ -191,16 +191,10 @@ fn bytes(shape: &[usize], element: usize) -> usize {
 
 /// What full unrolling writes out: loops over time and loops of the model stay loops.
 fn multiply_adds(nodes: &[CoreNode]) -> u128 {
-    let work = |node: &CoreNode| match &node.op {
-        CoreOp::Cell(c) => {
-            c.batch as u128 * (c.kind.gates() * c.hidden_size) as u128 * (c.input_size + c.hidden_size) as u128
-        }
-        CoreOp::Dense(d) => d.rows as u128 * d.inputs as u128 * d.outputs as u128,
-        CoreOp::MatMul(m) => m.batch as u128 * m.rows as u128 * m.inner as u128 * m.columns as u128,
-        CoreOp::Convolve(c) => c.multiply_adds() as u128,
-        CoreOp::Loop(body) => multiply_adds(&body.body),
-        CoreOp::Pointwise(_) | CoreOp::Softmax(_) | CoreOp::Reduce(_) | CoreOp::View(_) | CoreOp::Concat(_) => 0,
-        CoreOp::Integers(_) | CoreOp::Lookup(_) | CoreOp::TopK(_) => 0,
+    let work = |node: &CoreNode| match (&node.op, node.op.facts().work) {
+        (CoreOp::Loop(body), _) => multiply_adds(&body.body),
+        (_, Work::Products { each, .. }) => each as u128,
+        (_, Work::Elements { .. } | Work::Body) => 0,
     };
     nodes.iter().map(work).sum()
 }

@@ -12,6 +12,7 @@ mod pairs;
 mod views;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub(super) use hints::ShortOf;
 use memory::{ONLY_WINDOWS, Padded, Windows, remember, same_windows};
@@ -20,7 +21,9 @@ use pairs::{is_one_number, same_but_for_time};
 use super::Validation;
 use super::flow::Flow;
 use super::states::goes_on;
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Lengths, Source, Steps, Variable, View};
+use crate::core::{
+    CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps, Variable, View,
+};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
@@ -371,15 +374,6 @@ impl<'a> StepAnalysis<'a> {
         let time = match &node.op {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
             CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
-            CoreOp::Dense(dense) => {
-                let time = self.time(dense.x)?;
-                if time.axis().is_some_and(|axis| !self.is_inside(dense.x, axis, dense.inputs)) {
-                    return Err(format!("{ALL}: it combines them"));
-                }
-                time
-            }
-            // validate: of a model of one step, windows are rows of a product
-            CoreOp::Convolve(_) => return Err(ACROSS.to_owned()),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
                     if !self.is_inside(matmul.a, axis, matmul.inner) {
@@ -390,43 +384,6 @@ impl<'a> StepAnalysis<'a> {
                 (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
                 (Time::Last, Time::Last) => Time::Last,
                 _ => return Err("multiplies matrices that steps change".to_owned()),
-            },
-            CoreOp::Pointwise(pointwise) => {
-                let rank = self.model.values[pointwise.out].shape.len();
-                let mut axes = Vec::new();
-                for &input in &pointwise.inputs {
-                    if let Some(axis) = self.time(input)?.axis() {
-                        axes.push(axis + rank - self.model.shape(input).len());
-                    }
-                }
-                axes.dedup();
-                let time = self.joined(&pointwise.inputs)?;
-                match (time.axis(), &axes[..]) {
-                    (Some(_), [axis]) => time.moved_to(*axis),
-                    (Some(_), _) => return Err(ACROSS.to_owned()),
-                    (None, _) => time,
-                }
-            }
-            CoreOp::Softmax(softmax) => match self.time(softmax.input)? {
-                time if time.axis() == Some(softmax.axis) => return Err(format!("{ALL}: it combines them")),
-                time => time,
-            },
-            CoreOp::Reduce(reduce) => match self.time(reduce.input)? {
-                time if time.axis().is_some_and(|axis| (reduce.first..reduce.end).contains(&axis)) => {
-                    return Err(format!("{ALL}: it combines them"));
-                }
-                time => time,
-            },
-            CoreOp::Integers(integers) => self.time(Source::Parameter(integers.parameter))?,
-            CoreOp::Lookup(lookup) => match (self.time(lookup.table)?, self.time(lookup.indices)?) {
-                (Time::Fixed, time) if time != Time::Before => time,
-                _ => return Err(ACROSS.to_owned()),
-            },
-            CoreOp::TopK(top) => match self.time(top.input)? {
-                time if time.axis().is_some_and(|axis| axis + 1 == self.model.shape(top.input).len()) => {
-                    return Err(ACROSS.to_owned());
-                }
-                time => time,
             },
             CoreOp::View(view) => match self.time(view.input)? {
                 Time::Along(axis) => match self.viewed(view, axis, 0) {
@@ -446,11 +403,59 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
+            op => self.of_facts(&op.facts())?,
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
         }
         Ok(())
+    }
+
+    /// The time of the outputs of an operation whose facts say which steps are combined.
+    fn of_facts(&self, facts: &Facts) -> Found<Time> {
+        let first = facts.operands[0];
+        let rank = self.model.shape(first).len();
+        let combines = |axes: Range<usize>, why: &str| match self.time(first)? {
+            time if time.axis().is_some_and(|axis| axes.contains(&axis)) => Err(why.to_owned()),
+            time => Ok(time),
+        };
+        match &facts.over_time {
+            OverTime::Elementwise => self.elementwise(&facts.operands, facts.outputs[0]),
+            OverTime::Combines(axes) => combines(axes.clone(), &format!("{ALL}: it combines them")),
+            OverTime::CombinesLast => combines(rank - 1..rank, ACROSS),
+            OverTime::CombinesRows(elements) => {
+                let time = self.time(first)?;
+                match time.axis().is_some_and(|axis| !self.is_inside(first, axis, *elements)) {
+                    true => Err(format!("{ALL}: it combines them")),
+                    false => Ok(time),
+                }
+            }
+            OverTime::Selects => match (self.time(first)?, self.time(facts.operands[1])?) {
+                (Time::Fixed, time) if time != Time::Before => Ok(time),
+                _ => Err(ACROSS.to_owned()),
+            },
+            // validate: of a model of one step, windows are rows of a product
+            OverTime::Windows => Err(ACROSS.to_owned()),
+            OverTime::Special => unreachable!("steps: {} has no rule", facts.name),
+        }
+    }
+
+    /// The time of an operation element by element.
+    fn elementwise(&self, operands: &[Source], out: usize) -> Found<Time> {
+        let rank = self.model.values[out].shape.len();
+        let mut axes = Vec::new();
+        for &input in operands {
+            if let Some(axis) = self.time(input)?.axis() {
+                axes.push(axis + rank - self.model.shape(input).len());
+            }
+        }
+        axes.dedup();
+        let time = self.joined(operands)?;
+        match (time.axis(), &axes[..]) {
+            (Some(_), [axis]) => Ok(time.moved_to(*axis)),
+            (Some(_), _) => Err(ACROSS.to_owned()),
+            (None, _) => Ok(time),
+        }
     }
 
     fn cell(&mut self, cell: &CoreCell, name: &str) -> Found<()> {
