@@ -50,6 +50,8 @@ mod reference;
 #[cfg(feature = "cli")]
 mod report;
 mod request;
+mod simplify;
+mod stream;
 mod summary;
 #[cfg(feature = "builder")]
 mod temporary;

@@ -14,12 +14,10 @@ mod common_interface;
 mod computed_weights;
 mod convolution;
 mod cut;
-mod dependence;
 mod einsum;
 mod elementwise;
 mod empty;
 mod export;
-mod flow;
 mod fold;
 mod history;
 mod hyperbolic;
@@ -48,7 +46,6 @@ mod shape;
 mod states;
 mod steps;
 mod structure;
-mod sweep;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -64,6 +61,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter,
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity};
 use crate::model::{Dim, ElementType, Model, Node, Op, Tensor, ValueId, shape_text};
 use crate::request::{Options, State};
+use crate::simplify::sweep;
 use axes::SequenceAxes;
 use batch::BatchAxes;
 use interface::names;
@@ -347,7 +345,7 @@ impl<'a> Validation<'a> {
         }
         self.weights_read_otherwise();
         self.states();
-        sweep::sweep(&mut self.valid);
+        sweep(&mut self.valid);
         self.limits_of_integers();
         self.beside_given_weights();
         self.layers_in_f32();

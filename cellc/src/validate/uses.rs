@@ -2,9 +2,9 @@
 
 use super::Validation;
 use super::cell::{CellPort, roles};
-use super::sweep;
 use crate::core::{CoreNode, CoreOp, Source, WeightSource};
 use crate::model::{Dim, Elementwise, Model, Node, Op, Reduction, ValueId};
+use crate::simplify::needed;
 
 /// What reads a Parameter, Converts and what hands it on to a loop's body looked through.
 #[derive(Clone, Default)]
@@ -52,7 +52,7 @@ impl Validation<'_> {
 
     /// Takes inputs that a cell with computed weights reads as other inputs: nothing packs them.
     pub(super) fn weights_read_otherwise(&mut self) {
-        let needed = sweep::needed(&self.valid);
+        let needed = needed(&self.valid);
         let mut read = vec![false; self.valid.parameters.len()];
         read_as_data(&self.valid.nodes, &needed, &mut read);
         let otherwise = (0..read.len()).filter(|&index| self.valid.parameters[index].weight && read[index]);

@@ -1,11 +1,11 @@
 //! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
 //! first steps of every call are computed as if nothing had come before.
 
-use super::Recurrences;
 use crate::core::{CoreModel, Source, StatePair};
 use crate::diagnostic::{Diagnostic, listed, quoted};
 use crate::model::Node;
 use crate::request::State;
+use crate::stream::states::Recurrences;
 use crate::validate::Validation;
 use crate::validate::history::{Before, Front};
 use crate::validate::interface::name;

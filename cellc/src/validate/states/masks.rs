@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Recurrences;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::stream::states::Recurrences;
 use crate::validate::Validation;
 use crate::validate::interface::name;
 

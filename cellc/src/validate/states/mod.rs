@@ -3,69 +3,26 @@
 mod anew;
 mod history;
 mod masks;
-mod offered;
 mod restarts;
 
 pub(crate) use history::SEES_ONE_CALL;
 pub(super) use history::{kept_states, states_go_on};
 pub(crate) use restarts::STARTS_ANEW;
-mod through;
-mod words;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::flow::{Flow, Producer, TensorElement};
+use super::Validation;
 use super::interface::{find_name, list_names, name};
-use super::{Validation, sweep};
-use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, ResultValue, Source, StatePair};
+use crate::core::{CoreModel, ResultValue, Source, StatePair};
 use crate::diagnostic::{Diagnostic, Origin, Setting, listed, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
-use through::Reach;
+use crate::simplify::needed;
+use crate::stream::states::{Order, Reach, Recurrence, Recurrences, Words, offered, reached};
 
 /// True if a warning says that something begins anew at every call.
 pub(super) fn begins_anew(found: &str) -> bool {
     found.contains(STARTS_ANEW) || found.contains(SEES_ONE_CALL)
-}
-
-/// How a recurrent operator goes through time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// From the first step to the last, all of them.
-    Forward,
-    /// From the last step to the first.
-    Reverse,
-    /// Each row has steps of its own.
-    Lengths,
-}
-
-/// Something that a recurrent operator hands from step to step: h, c, or a back edge of a loop.
-struct Recurrence<'m> {
-    /// What it is before the first step, by element; `None` where the way there is too long.
-    initial: Option<Vec<TensorElement>>,
-    /// The values that hold it after the last step.
-    last: Vec<usize>,
-    order: Order,
-    steps: usize,
-    /// The cell and which of its states; `None` of a loop.
-    cell: Option<(&'m CoreCell, char)>,
-    /// The value by which [`Validation::places`] knows the layer.
-    place: usize,
-}
-
-/// Every recurrence of a model, and what of the model reads a tensor for something else.
-pub(super) struct Recurrences<'m> {
-    flow: Flow<'m>,
-    all: Vec<Recurrence<'m>>,
-    /// By value that holds a state after the last step.
-    by_last: HashMap<usize, usize>,
-    /// By Y of a sequence.
-    by_y: HashMap<usize, usize>,
-    /// By what is no value of an operation that only moves elements: how often each element is an
-    /// initial state.
-    starts: HashMap<Source, Vec<usize>>,
-    /// What is read otherwise.
-    read: BTreeSet<Source>,
 }
 
 /// An output whose elements are those of an input, some steps later.
@@ -75,216 +32,6 @@ struct Update {
     in_place: bool,
     /// The recurrences that they pass.
     through: BTreeSet<usize>,
-}
-
-impl<'m> Recurrences<'m> {
-    /// `needed`: by value, whether anything depends on it.
-    pub(super) fn new(model: &'m CoreModel, needed: &[bool]) -> Self {
-        let is_needed = |node: &&CoreNode| node.op.outputs().iter().any(|&value| needed[value]);
-        let nodes: Vec<&CoreNode> = model.all_nodes().into_iter().filter(is_needed).collect();
-        let flow = Flow::new(model, &nodes);
-        let mut found = Self {
-            flow,
-            all: Vec::new(),
-            by_last: HashMap::new(),
-            by_y: HashMap::new(),
-            starts: HashMap::new(),
-            read: BTreeSet::new(),
-        };
-        found.reads(model, &nodes);
-        // bodies before their loops
-        for node in nodes.iter().rev() {
-            match &node.op {
-                CoreOp::Cell(cell) => found.cell(cell),
-                CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    fn add(&mut self, recurrence: Recurrence<'m>) -> usize {
-        for &(source, index) in recurrence.initial.iter().flatten() {
-            let starts = self.starts.entry(source).or_default();
-            if starts.len() <= index {
-                starts.resize(index + 1, 0);
-            }
-            starts[index] += 1;
-        }
-        let index = self.all.len();
-        recurrence.last.iter().for_each(|&value| _ = self.by_last.insert(value, index));
-        self.all.push(recurrence);
-        index
-    }
-
-    fn cell(&mut self, cell: &'m CoreCell) {
-        let (order, steps) = match &cell.sequence {
-            None => (Order::Forward, 1),
-            Some(s) if s.reverse => (Order::Reverse, s.steps),
-            Some(s) if s.lengths != Lengths::Full => (Order::Lengths, s.steps),
-            Some(s) => (Order::Forward, s.steps),
-        };
-        let place = place_of(cell);
-        for (initial, last, letter) in [(Some(cell.h), cell.h_out, 'h'), (cell.c, cell.c_out, 'c')] {
-            let Some(initial) = initial else { continue };
-            let initial = self.flow.origins(initial);
-            let last = last.into_iter().collect();
-            let index = self.add(Recurrence { initial, last, order, steps, cell: Some((cell, letter)), place });
-            if let (Some(y), 'h') = (cell.y, letter) {
-                self.by_y.insert(y, index);
-            }
-        }
-    }
-
-    /// What a loop of several iterations hands on, where it is a state of recurrent operators of
-    /// its body and nothing else.
-    fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
-        for carried in &body.carried {
-            let value = Source::Value(carried.value);
-            let update = self.update(model, carried.next, false).filter(|(source, ..)| *source == value);
-            let last: Vec<usize> =
-                body.results.iter().filter(|r| r.pieces.is_none() && r.of == carried.next).map(|r| r.out).collect();
-            match update {
-                Some((_, true, through)) if self.serves_only_as_state(value) && !last.is_empty() => {
-                    let orders: Vec<Order> = through.iter().map(|&i| self.all[i].order).collect();
-                    let order = match orders.iter().find(|order| **order != Order::Forward) {
-                        Some(order) => *order,
-                        None if body.slices.iter().any(|slice| slice.reverse) => Order::Reverse,
-                        None => Order::Forward,
-                    };
-                    let initial = self.flow.origins(carried.initial);
-                    let (steps, place) = (body.trips, carried.value);
-                    self.add(Recurrence { initial, last, order, steps, cell: None, place });
-                }
-                _ => self.mark(vec![carried.initial]),
-            }
-        }
-    }
-
-    /// Whether a tensor is read by recurrent operators alone, each element as the initial state of
-    /// one.
-    fn serves_only_as_state(&self, source: Source) -> bool {
-        !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
-    }
-
-    /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters
-    /// merge tensors that are given twice.
-    fn starts_h_and_c(&self, source: Source) -> bool {
-        self.of_h_and_c(source).is_some()
-    }
-
-    /// The place of such an LSTM.
-    fn of_h_and_c(&self, source: Source) -> Option<usize> {
-        let of = |letter: char| {
-            let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
-            all.flat_map(move |r| {
-                let initial = r.initial.iter().flatten().filter(move |(from, _)| *from == source);
-                initial.map(move |element| (r.place, *element))
-            })
-        };
-        let c: Vec<_> = of('c').collect();
-        of('h').find(|start| c.contains(start)).map(|(place, _)| place)
-    }
-
-    /// What reads tensors for what they hold.
-    fn reads(&mut self, model: &CoreModel, nodes: &[&CoreNode]) {
-        let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
-        read.extend(model.variables.iter().filter_map(|variable| variable.next));
-        for node in nodes {
-            match &node.op {
-                CoreOp::View(_) | CoreOp::Concat(_) => {}
-                CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
-                CoreOp::Loop(body) if body.trips == 1 => {}
-                CoreOp::Loop(body) => {
-                    read.extend(body.slices.iter().map(|slice| slice.of));
-                    read.extend(body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.of));
-                    // initial values once it is known what they are
-                }
-                op => read.extend(op.reads()),
-            }
-        }
-        self.mark(read);
-    }
-
-    /// Marks what is read, and what that is moved from.
-    fn mark(&mut self, read: Vec<Source>) {
-        let mut open = read;
-        while let Some(source) = open.pop() {
-            if !self.read.insert(source) {
-                continue;
-            }
-            if let Source::Value(value) = source {
-                match self.flow.producer(value) {
-                    Producer::View(view) => open.push(view.input),
-                    Producer::Concat(concat) => open.extend(&concat.inputs),
-                    Producer::Same(source) => open.push(source),
-                    Producer::Operation => {}
-                }
-            }
-        }
-    }
-
-    /// The recurrence and the element of its state that an element is after the last step; `by_y`:
-    /// as Y says it, too.
-    fn last(&self, (source, index): TensorElement, by_y: bool) -> Option<(usize, usize)> {
-        let Source::Value(value) = source else { return None };
-        if let Some(&recurrence) = self.by_last.get(&value) {
-            return Some((recurrence, index));
-        }
-        let recurrence = *self.by_y.get(&value).filter(|_| by_y)?;
-        let (cell, _) = self.all[recurrence].cell?;
-        let sequence = cell.sequence.as_ref()?;
-        let (unit, step, row) = (
-            index % cell.hidden_size,
-            index / cell.hidden_size % sequence.steps,
-            index / cell.hidden_size / sequence.steps,
-        );
-        let last = if sequence.reverse { 0 } else { sequence.steps - 1 };
-        (step == last && sequence.lengths == Lengths::Full).then_some((recurrence, row * cell.hidden_size + unit))
-    }
-
-    /// Where the state began that a tensor holds after the last step: the tensor, whether each
-    /// element becomes the one in its own place, and what it passes. `None` where an element is
-    /// anything else, or of another tensor.
-    fn update(&self, model: &CoreModel, source: Source, by_y: bool) -> Option<(Source, bool, BTreeSet<usize>)> {
-        let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
-        for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
-            let (recurrence, index) = self.last(element, by_y)?;
-            let (from, at) = self.all[recurrence].initial.as_ref()?[index];
-            let (of, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
-            if *of != from {
-                return None;
-            }
-            *in_place &= at == place;
-            through.insert(recurrence);
-        }
-        all.filter(|(of, ..)| model.len(*of) == model.len(source))
-    }
-}
-
-impl<'m> Recurrences<'m> {
-    /// One of those that is not forward, or takes not every step.
-    fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
-        let of = |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
-        of(Order::Reverse).or_else(|| of(Order::Lengths))
-    }
-
-    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of
-    /// the tensor; arithmetic element by element may come before and behind it.
-    fn never(&self, model: &CoreModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
-        let ends: BTreeSet<usize> =
-            self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
-        let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);
-        let starts = |index: &usize| self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source));
-        let ends_near = |index: &usize| {
-            let of = &self.all[*index];
-            let reaches =
-                |&last: &usize| through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source);
-            of.order != Order::Forward && of.last.iter().any(reaches)
-        };
-        let started: Vec<usize> = (0..self.all.len()).filter(starts).collect();
-        self.not_forward(&started.into_iter().filter(|index| ends.contains(index) || ends_near(index)).collect())
-    }
 }
 
 /// Why a state is never kept.
@@ -330,36 +77,6 @@ fn kind_of(node: &Node) -> String {
     }
 }
 
-/// Whether the state of a cell goes on from call to call as it does from step to step: each element
-/// of `last` becomes, by way of a pair or a variable, the same element of `initial`.
-pub(super) fn goes_on(flow: &Flow, model: &CoreModel, initial: Source, last: Option<usize>) -> bool {
-    let Some(initial) = flow.origins(initial) else { return false };
-    let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
-    initial.iter().enumerate().all(|(place, &(source, index))| {
-        let next = match source {
-            Source::Parameter(parameter) => {
-                let pair = model.states.iter().find(|pair| pair.parameter == parameter);
-                pair.map(|pair| model.results[pair.result].source)
-            }
-            Source::Variable(variable) => model.variables[variable].next,
-            Source::Constant(_) | Source::Value(_) => None,
-        };
-        let Some(next) = next else { return false };
-        let next = kept.entry(source).or_insert_with(|| flow.origins(next));
-        let element = next.as_ref().and_then(|next| next.get(index));
-        element.is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == place)
-    })
-}
-
-/// The value by which a cell is known among all.
-fn place_of(cell: &CoreCell) -> usize {
-    [cell.h_out, cell.c_out, cell.y]
-        .into_iter()
-        .flatten()
-        .next()
-        .expect("validate: a cell has outputs before the sweep")
-}
-
 /// What separates h and c of an LSTM that one input gives.
 const OWN_INPUTS: &str = "export the model with a tensor of its own for h and for c";
 
@@ -388,8 +105,8 @@ struct Refused<'a> {
 /// The output of a pair, unless the names say that another output holds the new state: one that is
 /// computed from the input and has its shape.
 fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usize, Refused<'a>> {
-    let input = words::Words::new(&model.parameters[pair.parameter].names);
-    let named = |result: usize| input.become_names(&words::Words::new(&model.results[result].names));
+    let input = Words::new(&model.parameters[pair.parameter].names);
+    let named = |result: usize| input.become_names(&Words::new(&model.results[result].names));
     let fits = |&result: &usize| {
         result != pair.result && model.results[result].shape == model.parameters[pair.parameter].shape && named(result)
     };
@@ -397,7 +114,7 @@ fn unless_named_otherwise<'a>(model: &CoreModel, pair: StatePair) -> Result<usiz
     if others.is_empty() || named(pair.result) {
         return Ok(pair.result);
     }
-    let computed = through::reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
+    let computed = reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
     let Some(result) = others.into_iter().find(|&other| computed.contains(&model.results[other].source)) else {
         return Ok(pair.result);
     };
@@ -423,7 +140,7 @@ fn whole_line(taken: &[StatePair], refused: &[Refused]) -> Vec<StatePair> {
 
 impl<'a> Validation<'a> {
     pub(super) fn states(&mut self) {
-        let needed = sweep::needed(&self.valid);
+        let needed = needed(&self.valid);
         let model = std::mem::take(&mut self.valid);
         let recurrences = Recurrences::new(&model, &needed);
         let states = match &self.options.bindings.state {
@@ -481,7 +198,7 @@ impl<'a> Validation<'a> {
             }
         }
         let known: Vec<StatePair> = taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
-        let offers = offered::offered(model, recurrences, needed, &known);
+        let offers = offered(model, recurrences, needed, &known);
         refused.extend(offers.into_iter().map(|offer| Refused {
             pair: offer.pair,
             why: offer.why().to_owned(),
@@ -507,12 +224,12 @@ impl<'a> Validation<'a> {
             if input.weight || input.length.is_some() || input.element.is_float() {
                 continue;
             }
-            let (source, words) = (Source::Parameter(parameter), words::Words::new(&input.names));
+            let (source, words) = (Source::Parameter(parameter), Words::new(&input.names));
             let fits = |result: &&ResultValue| {
                 let same = !result.element.is_float() && result.shape == input.shape && result.source != source;
-                same && words.become_names(&words::Words::new(&result.names))
+                same && words.become_names(&Words::new(&result.names))
             };
-            let computed = through::reached(model, &[source], Reach::Any);
+            let computed = reached(model, &[source], Reach::Any);
             let Some(at) = model.results.iter().position(|of| fits(&of) && computed.contains(&of.source)) else {
                 continue;
             };

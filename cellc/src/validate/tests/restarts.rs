@@ -4,7 +4,7 @@
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
 use crate::model::{Direction, Loop, LoopInput, LoopOutput, Slicing};
-use crate::validate::dependence::Dependence;
+use crate::stream::dependence::Dependence;
 
 const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
 const TANH: Elementwise = Elementwise::Activation(Activation::Tanh);

@@ -3,7 +3,7 @@
 use crate::core::{CoreModel, CoreNode, CoreOp, Name, Source, WeightSource, visit_names};
 
 /// Removes every operation, value and constant that nothing needs.
-pub(super) fn sweep(model: &mut CoreModel) {
+pub(crate) fn sweep(model: &mut CoreModel) {
     let needed = needed(model);
     let nodes = std::mem::take(&mut model.nodes);
     model.nodes = prune(nodes, &needed);
@@ -11,7 +11,7 @@ pub(super) fn sweep(model: &mut CoreModel) {
 }
 
 /// Which values a Result or a variable depends on.
-pub(super) fn needed(model: &CoreModel) -> Vec<bool> {
+pub(crate) fn needed(model: &CoreModel) -> Vec<bool> {
     let mut reads: Vec<Vec<Source>> = vec![Vec::new(); model.values.len()];
     collect(&model.nodes, &mut reads);
     let mut needed = vec![false; model.values.len()];

@@ -6,7 +6,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, Zeros};
 
 /// What makes a tensor another one from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// Nothing: it is zero. So is what is multiplied with zero, though infinity times zero is none.
     Zero,
     /// Nothing: it is computed from constants alone.
@@ -31,7 +31,7 @@ enum Rule {
 }
 
 /// What every value and every variable of a model depends on. Linear in the size of the model.
-pub(super) struct Dependence<'m> {
+pub(crate) struct Dependence<'m> {
     model: &'m CoreModel,
     /// By constant: whether every element is zero.
     zeros: Vec<bool>,
@@ -41,12 +41,12 @@ pub(super) struct Dependence<'m> {
     /// By tensor: two that depend on each other are of one group.
     groups: Vec<usize>,
     /// How often a tensor was looked at on behalf of one that it reads or that reads it.
-    pub(super) looks: usize,
+    pub(crate) looks: usize,
 }
 
 impl<'m> Dependence<'m> {
     /// `nodes`: all nodes of the model, those of bodies too.
-    pub(super) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
+    pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let zeros = model.constants.iter().map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0)).collect();
         let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new(), looks: 0 };
         found.rules.resize(model.values.len(), (Rule::Any, Vec::new()));
@@ -64,7 +64,7 @@ impl<'m> Dependence<'m> {
     }
 
     /// What changes a tensor from call to call.
-    pub(super) fn change(&self, source: Source) -> Change {
+    pub(crate) fn change(&self, source: Source) -> Change {
         match source {
             Source::Parameter(_) => Change::Inputs,
             Source::Constant(constant) if self.zeros[constant] => Change::Zero,
@@ -76,7 +76,7 @@ impl<'m> Dependence<'m> {
     }
 
     /// Whether each of two tensors depends on the other one, from call to call.
-    pub(super) fn mutual(&self, a: Source, b: Source) -> bool {
+    pub(crate) fn mutual(&self, a: Source, b: Source) -> bool {
         match (self.tensor(a), self.tensor(b)) {
             (Some(a), Some(b)) => self.groups[a] == self.groups[b],
             _ => false,
@@ -84,7 +84,7 @@ impl<'m> Dependence<'m> {
     }
 
     /// The sources of a value; none for a value that is always zero.
-    pub(super) fn reads(&self, value: usize) -> &[Source] {
+    pub(crate) fn reads(&self, value: usize) -> &[Source] {
         if self.changes[value] == Change::Zero { &[] } else { &self.rules[value].1 }
     }
 

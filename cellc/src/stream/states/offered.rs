@@ -7,17 +7,17 @@ use super::words::Words;
 use crate::core::{CoreModel, Source, StatePair};
 
 /// An input and an output that are offered as a state.
-pub(super) struct Offer {
-    pub(super) pair: StatePair,
+pub(crate) struct Offer {
+    pub(crate) pair: StatePair,
     /// How the output follows from the input; `None` if only the names are those of a state.
     way: Option<Way>,
     /// Other outputs that hold the new state as well as that of the pair.
-    pub(super) others: Vec<usize>,
+    pub(crate) others: Vec<usize>,
 }
 
 impl Offer {
     /// Why they are not taken for a state.
-    pub(super) fn why(&self) -> &'static str {
+    pub(crate) fn why(&self) -> &'static str {
         self.way.map_or(BY_NAME, Way::why)
     }
 }
@@ -50,7 +50,7 @@ fn added(way: Option<Way>) -> Option<New> {
 const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names are those of a state";
 
 /// The pairs that are offered. `known`: pairs of which something is said already.
-pub(super) fn offered(
+pub(crate) fn offered(
     model: &CoreModel,
     recurrences: &Recurrences,
     needed: &[bool],

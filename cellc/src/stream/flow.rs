@@ -9,11 +9,11 @@ use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 const MOST_FOLLOWED: usize = 1 << 26;
 
 /// An element of a tensor, in C order.
-pub(super) type TensorElement = (Source, usize);
+pub(crate) type TensorElement = (Source, usize);
 
 /// What computes a value.
 #[derive(Clone, Copy)]
-pub(super) enum Producer<'m> {
+pub(crate) enum Producer<'m> {
     View(&'m View),
     Concat(&'m Concat),
     /// A loop of one iteration: the value is another one.
@@ -23,7 +23,7 @@ pub(super) enum Producer<'m> {
 }
 
 /// Follows elements through a model.
-pub(super) struct Flow<'m> {
+pub(crate) struct Flow<'m> {
     model: &'m CoreModel,
     producers: Vec<Producer<'m>>,
     followed: Cell<usize>,
@@ -31,7 +31,7 @@ pub(super) struct Flow<'m> {
 
 impl<'m> Flow<'m> {
     /// `nodes`: all nodes of the model, those of bodies too.
-    pub(super) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
+    pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let mut producers = vec![Producer::Operation; model.values.len()];
         for node in nodes {
             match &node.op {
@@ -49,18 +49,18 @@ impl<'m> Flow<'m> {
     }
 
     /// Whether a way was too long to follow.
-    pub(super) fn gave_up(&self) -> bool {
+    pub(crate) fn gave_up(&self) -> bool {
         self.followed.get() > MOST_FOLLOWED
     }
 
     /// What computes a value.
-    pub(super) fn producer(&self, value: usize) -> Producer<'m> {
+    pub(crate) fn producer(&self, value: usize) -> Producer<'m> {
         self.producers[value]
     }
 
     /// Where each element of a tensor comes from: none of them from an operation that only moves
     /// elements. `None` where the way is too long.
-    pub(super) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
+    pub(crate) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));

@@ -132,10 +132,10 @@ fn taken_apart(word: String) -> Vec<String> {
 }
 
 /// Names of one tensor, as the words of each.
-pub(super) struct Words(Vec<Vec<String>>);
+pub(crate) struct Words(Vec<Vec<String>>);
 
 impl Words {
-    pub(super) fn new(names: &[String]) -> Self {
+    pub(crate) fn new(names: &[String]) -> Self {
         Self(names.iter().map(|name| words(name)).collect())
     }
 
@@ -165,7 +165,7 @@ impl Words {
 
     /// True if these are the names of a state before a call, and `after` those of the same state
     /// after it.
-    pub(super) fn become_names(&self, after: &Self) -> bool {
+    pub(crate) fn become_names(&self, after: &Self) -> bool {
         self.0.iter().any(|before| after.0.iter().any(|after| become_words(before, after)))
     }
 }

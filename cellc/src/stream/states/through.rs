@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::super::flow::Producer;
 use super::Recurrences;
 use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source};
+use crate::stream::flow::Producer;
 
 /// The most states of recurrent operators, and the most inputs, that are followed.
 pub(super) const MOST_FOLLOWED: usize = 64;
@@ -17,7 +17,7 @@ const MOST_TERMS: usize = 6;
 
 /// Which operations tensors are followed through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Those that move elements or work element by element.
     Near,
     /// All but recurrent operators and loops.
@@ -27,7 +27,7 @@ pub(super) enum Reach {
 }
 
 /// What is computed from tensors by way of some operations, and these tensors.
-pub(super) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashSet<Source> {
+pub(crate) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashSet<Source> {
     let mut found: HashSet<Source> = from.iter().copied().collect();
     for node in &model.nodes {
         let passes = match &node.op {

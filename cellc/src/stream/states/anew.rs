@@ -1,0 +1,155 @@
+//! States that begin anew at each call of several steps, because nothing keeps them between calls.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::restarts::{WeightContents, lost, repeated_cells};
+use super::{Order, Recurrences};
+use crate::core::{CoreLoop, CoreModel, CoreOp, Source};
+use crate::stream::dependence::{Change, Dependence};
+
+/// Layers whose states begin anew, by their places, each with its number of steps.
+type Anew = BTreeMap<usize, usize>;
+
+/// The layers that compute several steps of each call and begin each call from the same constant
+/// state. Empty for a model that is given whole sequences, or more than can be followed.
+pub(crate) fn begins_anew(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    dependence: &Dependence,
+    needed: &[bool],
+    continued: &HashSet<usize>,
+) -> Anew {
+    let mut found = Anew::new();
+    // what runs in reverse, or has lengths of its own, is given whole sequences
+    if recurrences.all.iter().any(|recurrence| recurrence.order != Order::Forward) {
+        return found;
+    }
+    sequences(model, recurrences, dependence, &mut found);
+    let Some(()) = loops(model, recurrences, dependence, needed, &mut found) else { return Anew::new() };
+    written_out_cells(model, recurrences, dependence, continued, &mut found);
+    written_out_products(model, dependence, needed, &mut found);
+    found
+}
+
+/// Sequences of several steps.
+fn sequences(model: &CoreModel, recurrences: &Recurrences, dependence: &Dependence, found: &mut Anew) {
+    let repeated = repeated_cells(model);
+    for recurrence in recurrences.all.iter().filter(|recurrence| recurrence.steps > 1) {
+        let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.place)) else { continue };
+        let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else { continue };
+        if lost(recurrence, cell, initial, dependence).is_some() {
+            found.insert(recurrence.place, recurrence.steps);
+        }
+    }
+}
+
+/// Loops over the pieces of what an input changes. `None` where one of them goes from the last
+/// piece to the first.
+fn loops(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    dependence: &Dependence,
+    needed: &[bool],
+    found: &mut Anew,
+) -> Option<()> {
+    for node in &model.nodes {
+        let CoreOp::Loop(body) = &node.op else { continue };
+        let mut slices = body.slices.iter().filter(|slice| dependence.change(slice.of) == Change::Inputs).peekable();
+        if body.trips < 2 || body.running.is_some() || slices.peek().is_none() {
+            continue;
+        }
+        if slices.any(|slice| slice.reverse) {
+            return None;
+        }
+        if let Some(place) = carried_anew(body, recurrences, dependence, needed) {
+            found.insert(place, body.trips);
+        }
+    }
+    Some(())
+}
+
+/// The first value that a loop hands on which begins from a constant and follows inputs.
+fn carried_anew(body: &CoreLoop, recurrences: &Recurrences, dependence: &Dependence, needed: &[bool]) -> Option<usize> {
+    let is_constant = |initial: Source| {
+        let mut origins = recurrences.flow.origins(initial).into_iter().flatten();
+        origins.all(|(source, _)| dependence.change(source) <= Change::Never)
+    };
+    let follows = |value: usize| dependence.change(Source::Value(value)) == Change::Inputs;
+    let mut carried = body.carried.iter();
+    let begins = carried
+        .find(|c| c.next != Source::Value(c.value) && needed[c.value] && follows(c.value) && is_constant(c.initial));
+    begins.and(body.carried.first()).map(|carried| carried.value)
+}
+
+/// True if an input has an axis of so many steps.
+fn is_axis_of_steps(model: &CoreModel, steps: usize) -> bool {
+    let has = |shape: &[usize]| shape.len() > 2 && shape[..shape.len() - 1].contains(&steps);
+    model.parameters.iter().any(|parameter| !parameter.weight && has(&parameter.shape))
+}
+
+/// Cells that are written out, one for each step.
+fn written_out_cells(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    dependence: &Dependence,
+    continued: &HashSet<usize>,
+    found: &mut Anew,
+) {
+    let mut contents = WeightContents::new(model);
+    let mut groups: HashMap<_, Vec<usize>> = HashMap::new();
+    for (index, recurrence) in recurrences.all.iter().enumerate() {
+        let Some((cell, 'h')) = recurrence.cell.filter(|_| recurrence.steps == 1) else { continue };
+        groups.entry((contents.number(cell.w), contents.number(cell.r), cell.weight_set)).or_default().push(index);
+    }
+    for group in groups.values().filter(|group| group.len() > 1 && is_axis_of_steps(model, group.len())) {
+        let begins = group.iter().filter(|index| continued.contains(index)).find(|&&index| {
+            let recurrence = &recurrences.all[index];
+            recurrence.cell.is_some_and(|(cell, _)| lost(recurrence, cell, cell.h, dependence).is_some())
+        });
+        found.extend(begins.map(|&index| (recurrences.all[index].place, group.len())));
+    }
+}
+
+/// Products of a recurrent matrix that are written out, one for each step but perhaps the first,
+/// whose product is a constant.
+fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
+    let mut contents = WeightContents::new(model);
+    let mut groups: HashMap<_, Vec<(usize, Source)>> = HashMap::new();
+    for node in &model.nodes {
+        let CoreOp::Dense(dense) = &node.op else { continue };
+        let gates = [1, 3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
+        if gates && dense.inputs > 1 && needed[dense.out] {
+            groups.entry(contents.number(dense.w)).or_default().push((dense.out, dense.x));
+        }
+    }
+    // what is kept, or given at every call, begins nothing anew
+    if !model.variables.is_empty() || !model.states.is_empty() {
+        return;
+    }
+    for group in groups.values() {
+        let Some(steps) = [group.len(), group.len() + 1].into_iter().find(|&steps| is_axis_of_steps(model, steps))
+        else {
+            continue;
+        };
+        let starts_constant = steps > group.len() || dependence.change(group[0].1) <= Change::Never;
+        if group.len() > 1 && starts_constant && is_chain(model, group) {
+            found.insert(group[0].0, steps);
+        }
+    }
+}
+
+/// True if each of these products is computed from the one before.
+fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
+    let mut depth: HashMap<Source, usize> = HashMap::new();
+    let outputs: HashSet<usize> = products.iter().map(|(out, _)| *out).collect();
+    for node in &model.nodes {
+        let read = node.op.reads().iter().filter_map(|source| depth.get(source)).max().copied().unwrap_or(0);
+        for out in node.op.outputs() {
+            let own = read + usize::from(outputs.contains(&out));
+            if own > 0 {
+                depth.insert(Source::Value(out), own);
+            }
+        }
+    }
+    products.iter().enumerate().all(|(at, (out, _))| depth.get(&Source::Value(*out)) == Some(&(at + 1)))
+}

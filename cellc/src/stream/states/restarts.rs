@@ -1,0 +1,281 @@
+//! Layers of one step whose states no call keeps.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Recurrence, Recurrences, place_of};
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
+use crate::model::{Activation, ElementType};
+use crate::stream::dependence::{Change, Dependence};
+
+/// What a state starts from that no call keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// What is the same at every call. An open number of steps can go on from that only if it is a
+    /// constant as it is.
+    Constant { as_it_is: bool },
+    /// Variables to which the last state does not go; which, where it is read as it is.
+    Variables(Option<usize>),
+    /// A constant that is multiplied with the recurrent matrix of a cell in parts.
+    InParts,
+}
+
+/// The cells from which a tensor is computed without another cell between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nearest {
+    None,
+    /// One, by its place.
+    Cell(usize),
+    Several,
+}
+
+impl Nearest {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, any) | (any, Self::None) => any,
+            (a, b) if a == b => a,
+            _ => Self::Several,
+        }
+    }
+}
+
+/// What a constant holds: type, shape, bytes, and the bit in the first of them at which it begins.
+type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
+
+/// Numbers for weights, equal for those that hold the same.
+pub(crate) struct WeightContents<'m> {
+    model: &'m CoreModel,
+    /// By what a constant holds, the first that does.
+    first: HashMap<Held<'m>, usize>,
+}
+
+impl<'m> WeightContents<'m> {
+    pub(crate) fn new(model: &'m CoreModel) -> Self {
+        Self { model, first: HashMap::new() }
+    }
+
+    pub(crate) fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
+        match weight {
+            WeightSource::Constant(constant) => {
+                let tensor = &self.model.constants[constant];
+                // elements of four bits may begin in the middle of a byte
+                let holds = (tensor.element(), tensor.shape(), tensor.bytes(), tensor.place().1 % 8);
+                (None, *self.first.entry(holds).or_insert(constant))
+            }
+            WeightSource::Parameter(parameter) => (Some(Source::Parameter(parameter)), 0),
+            WeightSource::Zero => (None, usize::MAX),
+        }
+    }
+}
+
+impl Recurrences<'_> {
+    /// Those whose last state is where another step of the same weights begins: steps that are
+    /// written out.
+    pub(crate) fn continued(&self, model: &CoreModel, dependence: &Dependence) -> HashSet<usize> {
+        let nearest = self.nearest(model, dependence);
+        let begins_at = |recurrence: &Recurrence| {
+            let (cell, letter) = recurrence.cell?;
+            match if letter == 'h' { Some(cell.h) } else { cell.c } {
+                Some(Source::Value(value)) => Some(nearest[value]).filter(|nearest| *nearest != Nearest::None),
+                _ => None,
+            }
+        };
+        if self.all.iter().all(|recurrence| begins_at(recurrence).is_none()) {
+            return HashSet::new();
+        }
+        let mut contents = WeightContents::new(model);
+        let mut weights = |recurrence: &Recurrence| {
+            let (cell, letter) = recurrence.cell?;
+            Some((contents.number(cell.w), contents.number(cell.r), cell.weight_set, letter))
+        };
+        let weights: Vec<_> = self.all.iter().map(&mut weights).collect();
+        let mut of_weights: HashMap<_, Vec<usize>> = HashMap::new();
+        let mut of_place: HashMap<(usize, char), usize> = HashMap::new();
+        for (index, recurrence) in self.all.iter().enumerate() {
+            let Some((_, letter)) = recurrence.cell else { continue };
+            of_weights.entry(weights[index]).or_default().push(index);
+            of_place.insert((recurrence.place, letter), index);
+        }
+        let mut continued = HashSet::new();
+        for (index, recurrence) in self.all.iter().enumerate() {
+            let (Some(nearest), Some((_, letter))) = (begins_at(recurrence), recurrence.cell) else { continue };
+            match nearest {
+                Nearest::Cell(place) => {
+                    let before = of_place.get(&(place, letter)).copied();
+                    continued.extend(before.filter(|&before| before != index && weights[before] == weights[index]));
+                }
+                // which of them is not told apart: all of these weights may be
+                _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
+            }
+        }
+        continued
+    }
+
+    /// By value: the cells from which it is computed without another cell between.
+    fn nearest(&self, model: &CoreModel, dependence: &Dependence) -> Vec<Nearest> {
+        let mut nearest = vec![Nearest::None; model.values.len()];
+        for recurrence in &self.all {
+            let Some((cell, _)) = recurrence.cell else { continue };
+            for value in [cell.y, cell.h_out, cell.c_out].into_iter().flatten() {
+                nearest[value] = Nearest::Cell(recurrence.place);
+            }
+        }
+        for value in 0..nearest.len() {
+            if nearest[value] != Nearest::None {
+                continue;
+            }
+            // a value reads values of smaller numbers, but for what a loop hands on
+            let before = dependence.reads(value).iter().filter_map(|source| match *source {
+                Source::Value(read) if read < value => Some(nearest[read]),
+                _ => None,
+            });
+            nearest[value] = before.fold(Nearest::None, Nearest::and);
+        }
+        nearest
+    }
+}
+
+/// The cells in bodies of several iterations.
+pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
+    let mut repeated = HashSet::new();
+    let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
+        CoreOp::Loop(body) if body.trips > 1 => Some(&body.body),
+        _ => None,
+    });
+    let mut open: Vec<&Vec<CoreNode>> = bodies.collect();
+    while let Some(nodes) = open.pop() {
+        for node in nodes {
+            match &node.op {
+                CoreOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
+                CoreOp::Loop(body) if body.trips == 1 => open.push(&body.body),
+                _ => {}
+            }
+        }
+    }
+    repeated
+}
+
+/// Cells that are written in parts, as PyTorch's `GRUCell` and `LSTMCell` are exported, and that
+/// start from a constant: the products of that with `[H, 3 H]` or `[H, 4 H]`. It must go into a
+/// Sigmoid and a Tanh together with what depends on an input, and the state before must meet one of
+/// these again, element by element; one of these signs alone is found in other models, too.
+pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
+    let is_constant = |source: Source| dependence.change(source) <= Change::Never;
+    let products =
+        || model.nodes.iter().filter_map(|node| if let CoreOp::Dense(d) = &node.op { Some(d) } else { None });
+    let starts = |dense: &&Dense| {
+        let gates = [3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
+        gates && dense.inputs > 1 && needed[dense.out] && is_constant(dense.x)
+    };
+    let candidates: Vec<&Dense> = products().filter(starts).collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let mut contents = WeightContents::new(model);
+    // steps that are written out: the next one has the same weights
+    let goes_on: HashSet<_> =
+        products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();
+    let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
+    for node in &model.nodes {
+        for source in node.op.reads() {
+            if let Source::Value(value) = source {
+                readers[value].push(&node.op);
+            }
+        }
+    }
+    let holds = |source: Source| match source {
+        Source::Constant(constant) => Some(model.constants[constant].bytes()),
+        _ => None,
+    };
+    let same = |a: Source, b: Source| {
+        let zero = |source| dependence.change(source) == Change::Zero;
+        a == b || zero(a) && zero(b) || holds(a).is_some() && holds(a) == holds(b)
+    };
+    let mut found = Vec::new();
+    for dense in candidates {
+        if goes_on.contains(&contents.number(dense.w)) {
+            continue;
+        }
+        let (mut sigmoids, mut tanhs) = (Vec::new(), Vec::new());
+        let (mut open, mut seen) = (vec![dense.out], HashSet::from([dense.out]));
+        while let Some(value) = open.pop() {
+            for reader in &readers[value] {
+                let next = match reader {
+                    CoreOp::View(view) => view.out,
+                    CoreOp::Pointwise(pointwise) => match pointwise.function {
+                        PointwiseFunction::Activation(_) if is_constant(Source::Value(value)) => continue,
+                        PointwiseFunction::Activation(Activation::Sigmoid) => {
+                            sigmoids.push(pointwise.out);
+                            continue;
+                        }
+                        PointwiseFunction::Activation(Activation::Tanh) => {
+                            tanhs.push(pointwise.out);
+                            continue;
+                        }
+                        PointwiseFunction::Add | PointwiseFunction::Subtract | PointwiseFunction::Multiply => {
+                            pointwise.out
+                        }
+                        _ => continue,
+                    },
+                    _ => continue,
+                };
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        let size = dense.rows * dense.inputs;
+        let lstm = dense.outputs == 4 * dense.inputs;
+        let meets_again = |value: usize| {
+            let blends = |op: &&CoreOp| {
+                let CoreOp::Pointwise(pointwise) = op else { return false };
+                let is_state = |&source: &Source| {
+                    let fits = model.len(source) == size
+                        && model.values[pointwise.out].shape.iter().product::<usize>() == size;
+                    // an LSTM has c beside h
+                    fits && is_constant(source) && (lstm || same(source, dense.x))
+                };
+                use PointwiseFunction::{Multiply, Subtract};
+                matches!(pointwise.function, Multiply | Subtract) && pointwise.inputs.iter().any(is_state)
+            };
+            let parts =
+                readers[value].iter().filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
+            std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(blends))
+        };
+        let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
+        if !sigmoids.is_empty() && !tanhs.is_empty() && gates().any(|&gate| meets_again(gate)) {
+            found.push(dense.out);
+        }
+    }
+    found
+}
+
+/// Where a state starts from what no last state reaches; `None` where every element of it is of an
+/// input, or is kept.
+pub(crate) fn lost(
+    recurrence: &Recurrence,
+    cell: &CoreCell,
+    initial: Source,
+    dependence: &Dependence,
+) -> Option<Start> {
+    let mut sources: Vec<Source> = recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
+    sources.dedup();
+    let mut lost = None;
+    for source in sources {
+        match dependence.change(source) {
+            Change::Inputs => {}
+            Change::Zero | Change::Never => {
+                return Some(Start::Constant { as_it_is: matches!(initial, Source::Constant(_)) });
+            }
+            Change::Variables => {
+                let mut last = [cell.y, cell.h_out, cell.c_out].into_iter().flatten();
+                if !last.any(|value| dependence.mutual(source, Source::Value(value))) {
+                    lost = Some(Start::Variables(match source {
+                        Source::Variable(variable) => Some(variable),
+                        _ => None,
+                    }));
+                }
+            }
+        }
+    }
+    lost
+}

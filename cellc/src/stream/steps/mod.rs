@@ -1,0 +1,417 @@
+//! One step of a model whose number of steps only a call says.
+//!
+//! One step computes the same as many only if every step computes for itself, apart from the states
+//! of sequences. This is shown on the model compiled for a number of steps that occurs nowhere else
+//! in the model: every tensor either is the same for all steps, has an element for each step along
+//! one axis, or holds what the last step leaves.
+
+mod memory;
+mod pairs;
+mod views;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use memory::{ONLY_WINDOWS, Padded, Windows, remember, same_windows};
+use pairs::{is_one_number, same_but_for_time};
+
+use super::flow::Flow;
+use super::states::goes_on;
+use crate::core::{
+    CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps, Variable, View,
+};
+
+/// Why the steps of a model cannot be computed one by one, if so. `axes`: by parameter, the axis of
+/// the steps.
+pub(crate) fn why_not_stepwise(model: &CoreModel, steps: usize, axes: &[Option<usize>]) -> Option<String> {
+    StepAnalysis::new(model, steps, axes.to_vec()).run().err()
+}
+
+/// The model of one step, which calls repeat, from `one`, the model compiled for one step.
+///
+/// # Errors
+/// Why the steps of `long`, the model compiled for many `steps`, cannot be computed one by one.
+pub(crate) fn one_step(
+    long: &CoreModel,
+    mut one: CoreModel,
+    steps: usize,
+    axes: &[Option<usize>],
+) -> Result<CoreModel, String> {
+    let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
+    let pairs = same_but_for_time(long, &one, steps, &times)?;
+    same_windows(long, &one, steps, &padded.windows, &pairs)?;
+    remember(&mut one, &padded.memories, &pairs)?;
+    carry(&mut one)?;
+    // what started anew at every call goes on now
+    one.restarts.clear();
+    one.steps = Some(found);
+    Ok(one)
+}
+
+/// How a tensor depends on time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    /// The same for all steps.
+    Fixed,
+    /// An element for each, along this axis.
+    Along(usize),
+    /// An element for each, along the first number's axis, behind as many elements as the second
+    /// number says. One step computes its own element and those in front of it.
+    Behind(usize, usize),
+    /// What the last step leaves.
+    Last,
+    /// A state, before the first step.
+    Before,
+}
+
+impl Time {
+    /// The axis with an element for each step.
+    fn axis(self) -> Option<usize> {
+        match self {
+            Self::Along(axis) | Self::Behind(axis, _) => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// The same with its elements along another axis.
+    fn moved_to(self, axis: usize) -> Self {
+        match self {
+            Self::Along(_) => Self::Along(axis),
+            Self::Behind(_, before) => Self::Behind(axis, before),
+            other => other,
+        }
+    }
+}
+
+type Found<T> = Result<T, String>;
+
+/// What is wrong with what no single step can do.
+const ACROSS: &str = "combines different steps";
+
+/// What is wrong with what needs all steps at once.
+const ALL: &str = "looks as many steps ahead as there are";
+
+/// What is wrong with what is computed from the number of steps.
+const COUNTS: &str = "computes with the number of steps, which only a call knows";
+
+/// The error for an operation that reads a state by value, as steps change the state.
+const CHANGED: &str = "reads a state that steps change";
+
+/// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of
+/// time are no rows, a step has all of them.
+fn has_rows(shape: &[usize], axis: usize) -> bool {
+    axis > 0 && shape.len() > 2 && shape[0] > 1
+}
+
+struct StepAnalysis<'a> {
+    model: &'a CoreModel,
+    flow: Flow<'a>,
+    steps: usize,
+    /// By parameter: the axis of time.
+    parameters: Vec<Option<usize>>,
+    values: HashMap<usize, Time>,
+    /// Elements in front of the first step.
+    padded: Padded,
+}
+
+impl<'a> StepAnalysis<'a> {
+    fn new(model: &'a CoreModel, steps: usize, parameters: Vec<Option<usize>>) -> Self {
+        let flow = Flow::new(model, &model.all_nodes());
+        Self { model, flow, steps, parameters, values: HashMap::new(), padded: Padded::default() }
+    }
+
+    fn run(mut self) -> Found<(Steps, Padded, HashMap<usize, Time>)> {
+        for (index, axis) in self.parameters.iter().enumerate() {
+            let parameter = &self.model.parameters[index];
+            if let Some(axis) = *axis
+                && has_rows(&parameter.shape, axis)
+            {
+                return Err(format!("input {index} has several rows: the steps of one row must follow each other"));
+            }
+        }
+        for (at, node) in self.model.nodes.iter().enumerate() {
+            self.node(at, node).map_err(|why| self.refused(node, &why))?;
+        }
+        let mut results = Vec::new();
+        for (index, result) in self.model.results.iter().enumerate() {
+            let time = self.time(result.source)?;
+            if time == Time::Before {
+                return Err(format!("output {index} {CHANGED}"));
+            }
+            if let Time::Behind(_, before) = time {
+                let in_front = self.in_front(&[result.source]).unwrap_or_default();
+                return Err(format!("{in_front}output {index} has {before} of them: {ONLY_WINDOWS}"));
+            }
+            if let Time::Along(axis) = time
+                && has_rows(&result.shape, axis)
+            {
+                return Err(format!("output {index} has several rows: the steps of one row must follow each other"));
+            }
+            results.push(matches!(time, Time::Along(_)));
+        }
+        for variable in &self.model.variables {
+            if let Some(next) = variable.next
+                && self.time(next)? != Time::Last
+            {
+                return Err("a variable takes a value that is not what the last step leaves".to_owned());
+            }
+        }
+        let steps = Steps { parameters: self.parameters.iter().map(Option::is_some).collect(), results };
+        Ok((steps, self.padded, self.values))
+    }
+
+    fn time(&self, source: Source) -> Found<Time> {
+        match source {
+            Source::Parameter(i) if self.model.states.iter().any(|pair| pair.parameter == i) => {
+                match self.parameters[i] {
+                    None => Ok(Time::Before),
+                    Some(_) => Err("reads a state that has a size for every step".to_owned()),
+                }
+            }
+            Source::Parameter(i) => Ok(self.parameters[i].map_or(Time::Fixed, Time::Along)),
+            Source::Constant(i) => {
+                let tensor = &self.model.constants[i];
+                let along = |axis: &usize| tensor.shape()[*axis] == self.steps;
+                let mut axes = (0..tensor.shape().len()).filter(along);
+                match (axes.next(), axes.next()) {
+                    (None, _) => Ok(Time::Fixed),
+                    // pads beside the steps
+                    (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
+                    _ => Err("reads a constant as long as there are steps".to_owned()),
+                }
+            }
+            Source::Variable(i) if self.model.variables[i].next.is_none_or(|next| next == source) => Ok(Time::Fixed),
+            Source::Variable(_) => Ok(Time::Before),
+            Source::Value(value) => Ok(self.values[&value]),
+        }
+    }
+
+    /// What all of some tensors have in common, apart from the axis.
+    fn joined(&self, sources: &[Source]) -> Found<Time> {
+        let mut joined = Time::Fixed;
+        for &source in sources {
+            joined = match (joined, self.time(source)?) {
+                (Time::Fixed, other) | (other, Time::Fixed) => other,
+                (Time::Last, Time::Last) => Time::Last,
+                (Time::Along(a), Time::Along(_)) => Time::Along(a),
+                (Time::Before, Time::Before) => Time::Before,
+                (Time::Behind(a, more), Time::Behind(_, others)) if more == others => Time::Behind(a, more),
+                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(ACROSS.to_owned()),
+                (Time::Before, _) | (_, Time::Before) => return Err(CHANGED.to_owned()),
+                _ => return Err("combines every step with what only the last one leaves".to_owned()),
+            };
+        }
+        Ok(joined)
+    }
+
+    /// True if a product along the last axes of a tensor stays behind the axis of time.
+    fn is_inside(&self, source: Source, axis: usize, factors: usize) -> bool {
+        let inside = &self.model.shape(source)[axis + 1..];
+        !inside.is_empty() && inside.iter().product::<usize>() >= factors
+    }
+
+    fn node(&mut self, at: usize, node: &CoreNode) -> Found<()> {
+        let time = match &node.op {
+            CoreOp::Cell(cell) => return self.cell(cell, &node.name),
+            CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
+            CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
+                (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
+                    if !self.is_inside(matmul.a, axis, matmul.inner) {
+                        return Err(ACROSS.to_owned());
+                    }
+                    time
+                }
+                (time @ (Time::Fixed | Time::Last), Time::Fixed) | (Time::Fixed, time @ Time::Last) => time,
+                (Time::Last, Time::Last) => Time::Last,
+                _ => return Err("multiplies matrices that steps change".to_owned()),
+            },
+            CoreOp::View(view) => match self.time(view.input)? {
+                Time::Along(axis) => match self.viewed(view, axis, 0) {
+                    Some((axis, _)) => Time::Along(axis),
+                    None if self.takes_last(view, axis) => Time::Last,
+                    None => return Err(self.looks(node, view, axis, 0)),
+                },
+                Time::Behind(axis, before) => {
+                    let along = self.viewed(view, axis, before);
+                    let along = along.ok_or_else(|| self.looks(node, view, axis, before))?;
+                    self.padded.windows.push(Windows { node: at, axis, before });
+                    match along {
+                        (axis, 0) => Time::Along(axis),
+                        (axis, before) => Time::Behind(axis, before),
+                    }
+                }
+                time => time,
+            },
+            CoreOp::Concat(concat) => self.concat(at, concat)?,
+            op => self.of_facts(&op.facts())?,
+        };
+        for value in node.op.outputs() {
+            self.values.insert(value, time);
+        }
+        Ok(())
+    }
+
+    /// The time of the outputs of an operation whose facts say which steps are combined.
+    fn of_facts(&self, facts: &Facts) -> Found<Time> {
+        let first = facts.operands[0];
+        let rank = self.model.shape(first).len();
+        let combines = |axes: Range<usize>, why: &str| match self.time(first)? {
+            time if time.axis().is_some_and(|axis| axes.contains(&axis)) => Err(why.to_owned()),
+            time => Ok(time),
+        };
+        match &facts.over_time {
+            OverTime::Elementwise => self.elementwise(&facts.operands, facts.outputs[0]),
+            OverTime::Combines(axes) => combines(axes.clone(), &format!("{ALL}: it combines them")),
+            OverTime::CombinesLast => combines(rank - 1..rank, ACROSS),
+            OverTime::CombinesRows(elements) => {
+                let time = self.time(first)?;
+                match time.axis().is_some_and(|axis| !self.is_inside(first, axis, *elements)) {
+                    true => Err(format!("{ALL}: it combines them")),
+                    false => Ok(time),
+                }
+            }
+            OverTime::Selects => match (self.time(first)?, self.time(facts.operands[1])?) {
+                (Time::Fixed, time) if time != Time::Before => Ok(time),
+                _ => Err(ACROSS.to_owned()),
+            },
+            // validate: of a model of one step, windows are rows of a product
+            OverTime::Windows => Err(ACROSS.to_owned()),
+            OverTime::Special => unreachable!("steps: {} has no rule", facts.name),
+        }
+    }
+
+    /// The time of an operation element by element.
+    fn elementwise(&self, operands: &[Source], out: usize) -> Found<Time> {
+        let rank = self.model.values[out].shape.len();
+        let mut axes = Vec::new();
+        for &input in operands {
+            if let Some(axis) = self.time(input)?.axis() {
+                axes.push(axis + rank - self.model.shape(input).len());
+            }
+        }
+        axes.dedup();
+        let time = self.joined(operands)?;
+        match (time.axis(), &axes[..]) {
+            (Some(_), [axis]) => Ok(time.moved_to(*axis)),
+            (Some(_), _) => Err(ACROSS.to_owned()),
+            (None, _) => Ok(time),
+        }
+    }
+
+    fn cell(&mut self, cell: &CoreCell, name: &str) -> Found<()> {
+        if let Time::Behind(..) = self.time(cell.x)? {
+            return Err(format!("takes them as steps: {ONLY_WINDOWS}"));
+        }
+        let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
+        let Some(sequence) = sequence else {
+            // a cell of its own, which a call takes once however many steps it has
+            return Err("is a recurrent cell that does not follow the steps".to_owned());
+        };
+        if sequence.reverse {
+            // the two directions of a layer read one input
+            let is_other = |other: &CoreCell| {
+                other.x == cell.x && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
+            };
+            let both = self.model.nodes.iter().any(|other| match &other.op {
+                CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
+                _ => false,
+            });
+            return Err(match both {
+                true => format!("runs in both directions, and the reverse one needs the last step first: it {ALL}"),
+                false => format!("runs in reverse, so it needs the last step first: it {ALL}"),
+            });
+        }
+        if sequence.lengths != Lengths::Full {
+            return Err("has lengths of its own".to_owned());
+        }
+        if self.time(cell.x)? != Time::Along(1) {
+            return Err("reads something else than the steps".to_owned());
+        }
+        if let Some(a) = cell.a
+            && self.time(a)? != Time::Along(1)
+        {
+            return Err("reads something else than the steps".to_owned());
+        }
+        for (initial, last) in [(Some(cell.h), cell.h_out), (cell.c, cell.c_out)] {
+            let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_))) else { continue };
+            if goes_on(&self.flow, self.model, initial, last) {
+                continue;
+            }
+            return Err(match initial {
+                Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
+                    "starts from an input that is no state: give the model its last state as an output".to_owned()
+                }
+                _ if self.time(initial)? == Time::Before => {
+                    "starts from a state that is not what its last step leaves".to_owned()
+                }
+                _ => "starts from what the model computes".to_owned(),
+            });
+        }
+        for (value, time) in [(cell.y, Time::Along(2)), (cell.h_out, Time::Last), (cell.c_out, Time::Last)] {
+            if let Some(value) = value {
+                self.values.insert(value, time);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a loop has no open steps. A recurrent operator is a loop if its weights are computed.
+fn of_loop(kind: &str) -> String {
+    let is_recurrent = ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator));
+    let loops = if is_recurrent { "computes with weights that are computed, as a loop" } else { "is a loop" };
+    format!("{loops}, which cannot continue where the previous call ended")
+}
+
+/// Makes sequences of one step cells of one step, whose states last from call to call.
+fn carry(model: &mut CoreModel) -> Found<()> {
+    let mut views = Vec::new();
+    for (at, node) in model.nodes.iter_mut().enumerate() {
+        let CoreOp::Cell(cell) = &mut node.op else { continue };
+        if cell.sequence.take().is_none() {
+            return Err("a cell does not follow the steps".to_owned());
+        }
+        let mut new = |shape: &[usize]| {
+            model.values.push(CoreValue { shape: shape.to_vec() });
+            model.values.len() - 1
+        };
+        let state = [cell.batch, 1, cell.hidden_size];
+        for (initial, last, letter) in
+            [(Some(&mut cell.h), &mut cell.h_out, "h"), (cell.c.as_mut(), &mut cell.c_out, "c")]
+        {
+            let Some(initial) = initial else { continue };
+            if let Source::Constant(constant) = *initial {
+                let value = *last.get_or_insert_with(|| new(&state));
+                let tensor = &model.constants[constant];
+                let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
+                *initial = Source::Variable(model.variables.len());
+                model.variables.push(Variable {
+                    name: format!("{} {letter}", node.name.rsplit('/').next().unwrap_or_default()),
+                    shape: state.to_vec(),
+                    initial: (!zero).then_some(constant),
+                    next: Some(Source::Value(value)),
+                });
+            }
+        }
+        let h_out = *cell.h_out.get_or_insert_with(|| new(&state));
+        if let Some(y) = cell.y.take() {
+            let view =
+                View { input: Source::Value(h_out), offset: 0, strides: strides(&model.values[y].shape), out: y };
+            let (name, kind, layer) = (node.name.clone(), "View".to_owned(), node.layer);
+            views.push((at + 1, CoreNode { name, kind, op: CoreOp::View(view), ledger: Vec::new(), layer }));
+        }
+    }
+    for (at, view) in views.into_iter().rev() {
+        model.nodes.insert(at, view);
+    }
+    Ok(())
+}
+
+/// Elements between neighbours along each dimension of a tensor in C order.
+fn strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis] as isize;
+    }
+    strides
+}
