@@ -60,10 +60,9 @@ impl CoreCell {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
 
-    /// The first used value.
-    pub fn first_value(&self) -> usize {
-        let all = [self.y, self.h_out, self.c_out];
-        all.into_iter().flatten().next().expect("validate: an operation has a value that is read")
+    /// The values that the cell computes for later nodes.
+    pub fn outputs(&self) -> Vec<usize> {
+        [self.y, self.h_out, self.c_out].into_iter().flatten().collect()
     }
 
     /// True if the cell computes one step of every row; a sequence may have one step.

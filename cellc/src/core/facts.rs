@@ -155,7 +155,7 @@ impl CoreCell {
             name: if self.sequence.is_none() { "cell" } else { "sequence" },
             operands: [Some(self.x), Some(self.h), self.c, self.a, lengths].into_iter().flatten().collect(),
             weights: [self.w, self.r].into_iter().chain(self.b.iter().copied()).chain(self.p).collect(),
-            outputs: [self.y, self.h_out, self.c_out].into_iter().flatten().collect(),
+            outputs: self.outputs(),
             work: Work::Products {
                 steps: self.steps(),
                 each: product(&[self.batch, self.kind.gates(), self.hidden_size, width]),

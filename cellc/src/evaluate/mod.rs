@@ -258,7 +258,7 @@ impl<'a> CellWeights<'a> {
         };
         let (numbers, first) = matrix;
         let first = first + (cell.layout.gates[gate] * cell.hidden_size + unit) * len;
-        let value = cell.first_value();
+        let value = cell.outputs()[0];
         MatrixRow { value, of, numbers, first, stride: 1, len }
     }
 

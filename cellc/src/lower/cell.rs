@@ -57,7 +57,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     fn product_of(&self, cell: &CoreCell) -> (&'m ProductPlan, &'m PackedWeights) {
-        self.lowering.product(cell.first_value())
+        self.lowering.product(cell.outputs()[0])
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {

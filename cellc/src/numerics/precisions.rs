@@ -60,7 +60,7 @@ impl ProductPrecision {
     /// True if integers of the model are multiplied by the model's scales, whatever precision was
     /// asked for.
     pub(crate) fn has_own_integers(&self) -> bool {
-        self.quantised.as_ref().is_some_and(|of| of.weights && of.x.is_some())
+        self.quantised.as_ref().is_some_and(|of| of.is_stored() && of.has_x())
     }
 
     /// The format of matrices that was asked for, for f32 products.
@@ -76,7 +76,7 @@ impl ProductPrecision {
     /// The format of matrices.
     pub(crate) fn stored(&self) -> WeightFormat {
         let format = match &self.quantised {
-            Some(of) if of.weights => of.format(),
+            Some(of) if of.is_stored() => of.format(),
             _ => self.storage(),
         };
         self.arithmetic().stored(format)
@@ -84,7 +84,7 @@ impl ProductPrecision {
 
     /// The format of matrices that multiply the model's integers, if the products have scales.
     pub(crate) fn own_format(&self) -> Option<WeightFormat> {
-        self.quantised.as_ref().filter(|of| of.weights && of.is_scaled()).map(Quantised::format)
+        self.quantised.as_ref().filter(|of| of.is_stored() && of.is_scaled()).map(Quantised::format)
     }
 
     /// The quantisation of an operand of length `len`, if the model's integers are multiplied.
@@ -106,7 +106,7 @@ pub struct Precisions {
     of: BTreeMap<usize, ProductPrecision>,
 }
 
-/// An operation without an entry.
+/// The precision of every operation for [`Precisions::F32`].
 const F32: &ProductPrecision = &ProductPrecision { asked: Precision::F32, quantised: None };
 
 impl Precisions {
@@ -130,8 +130,14 @@ impl Precisions {
     }
 
     /// The precision of the operation with this first value.
+    ///
+    /// # Panics
+    /// If the model has no operation with this first value.
     pub fn of(&self, value: usize) -> &ProductPrecision {
-        self.of.get(&value).unwrap_or(F32)
+        if self.of.is_empty() {
+            return F32;
+        }
+        self.of.get(&value).unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
     }
 
     /// True if a product multiplies words with one of the given numbers of integers.
@@ -144,7 +150,7 @@ impl Precisions {
     /// products without scales of the model, and of products with them.
     pub(crate) fn quantised_weights(&self) -> [usize; 2] {
         let mut counts = [0; 2];
-        for of in self.quantised().filter(|of| of.weights) {
+        for of in self.quantised().filter(|of| of.is_stored()) {
             counts[usize::from(of.is_scaled())] += of.count;
         }
         counts

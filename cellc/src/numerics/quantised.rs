@@ -7,14 +7,22 @@ use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
 use crate::encoding::{INT8_MOST, Stored, scale_of_whole_numbers};
 use crate::request::{Arithmetic, Numerics, WeightFormat};
 
+/// The storage of the matrices of one operation of a quantised model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// The storage that the options ask for.
+    Asked,
+    /// Integers of 8 bits, for every `--precision`.
+    Integers,
+    /// Integers of 8 bits times a scale for each row, for every `--precision`.
+    Scaled,
+}
+
 /// The integers of one operation of a quantised model: its weights, x and h.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Quantised {
-    /// True if the matrices are stored in 8 bits for every `--precision`: rows are integers, or
-    /// integers times one scale.
-    pub(super) weights: bool,
-    /// True if the weights are integers.
-    pub(crate) exact: bool,
+    /// The storage of the matrices.
+    pub(super) weights: Storage,
     /// The quantisation of x, if no sum exceeds 32 bits.
     pub(super) x: Option<Multiples>,
     /// The quantisation of h, for cells of one step, if no sum exceeds 32 bits.
@@ -24,14 +32,24 @@ pub(crate) struct Quantised {
 }
 
 impl Quantised {
+    /// True if the matrices are stored in 8 bits for every `--precision`.
+    pub(super) fn is_stored(&self) -> bool {
+        self.weights != Storage::Asked
+    }
+
+    /// True if the matrices are integers of 8 bits, and rows have no scales.
+    pub(crate) fn has_integer_weights(&self) -> bool {
+        self.weights == Storage::Integers
+    }
+
     /// True if the products use scales other than 1, so that f32 products round differently.
     pub(crate) fn is_scaled(&self) -> bool {
-        self.vectors().any(|v| !self.exact || v.scale != 1.0)
+        self.vectors().any(|v| !self.has_integer_weights() || v.scale != 1.0)
     }
 
     /// True if the matrices are stored in 8 bits, and scales do not decide the products.
     pub(crate) fn is_stored_alone(&self) -> bool {
-        self.weights && !self.is_scaled()
+        self.is_stored() && !self.is_scaled()
     }
 
     /// True if x is quantised.
@@ -63,7 +81,7 @@ impl Quantised {
         own.filter(|own| {
             let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
             let fits = |largest| if in_quads { own.in_bytes() } else { own.magnitude() <= largest };
-            self.weights || arithmetic.largest(len).is_some_and(fits)
+            self.is_stored() || arithmetic.largest(len).is_some_and(fits)
         })
     }
 }
@@ -85,9 +103,9 @@ pub(super) fn quantised(model: &CoreModel, asked: &Numerics, products: &Precisio
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
     let each = |node: &CoreNode| analysis.of(node).map(|of| (node.op.first_value(), of));
     let mut all: Vec<_> = nodes.filter_map(each).collect();
-    let count: usize = all.iter().filter(|(_, of)| of.weights).map(|(_, of)| of.count).sum();
+    let count: usize = all.iter().filter(|(_, of)| of.is_stored()).map(|(_, of)| of.count).sum();
     if count < LEAST_WHOLE {
-        all.iter_mut().for_each(|(_, of)| of.weights = false);
+        all.iter_mut().for_each(|(_, of)| of.weights = Storage::Asked);
     }
     all
 }
@@ -110,22 +128,34 @@ impl Analysis<'_> {
         }
         let [x, h] = self.operands(node, &matrices);
         let count = matrices.iter().map(|matrix| matrix.rows * matrix.columns).sum();
-        let own = Quantised { weights: false, exact: false, x, h, count };
+        let own = Quantised { weights: Storage::Asked, x, h, count };
         let own = Some(own).filter(|own| own.vectors().next().is_some());
         if matrices.iter().any(Matrix::is_windows) {
             // unless integers are asked for, f32 multiplies them without a loss
             return own;
         }
-        let exact = self.in_f32(node) && matrices.iter().all(is_whole);
-        let stored = exact || self.in_f32(node) && self.model.has_bytes && matrices.iter().all(has_scales);
+        let weights = if self.in_f32(node) { self.storage(&matrices) } else { Storage::Asked };
         let in_whole_numbers = x.is_some()
             && !is_h_needed(node, h)
             && self.may_be_integers(node)
             && matrices.iter().all(rows_are_multiples);
-        if stored && !in_whole_numbers {
-            return Some(Quantised { weights: true, exact, x: None, h: None, count });
+        match (weights, in_whole_numbers) {
+            (Storage::Asked, true) => own.map(|own| Quantised { weights: Storage::Scaled, ..own }),
+            (_, true) => own.map(|own| Quantised { weights, ..own }),
+            (Storage::Asked, false) => own,
+            (_, false) => Some(Quantised { weights, x: None, h: None, count }),
         }
-        own.map(|own| Quantised { weights: in_whole_numbers, exact, ..own })
+    }
+
+    /// The storage of matrices that loses nothing.
+    fn storage(&self, matrices: &[Matrix<'_>]) -> Storage {
+        if matrices.iter().all(is_whole) {
+            Storage::Integers
+        } else if self.model.has_bytes && matrices.iter().all(has_scales) {
+            Storage::Scaled
+        } else {
+            Storage::Asked
+        }
     }
 
     /// The quantisation of x and of h, if no sum exceeds 32 bits.

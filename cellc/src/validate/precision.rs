@@ -74,7 +74,7 @@ impl Validation<'_> {
         if count > 0 {
             let stored = || products.quantised().filter(|of| of.is_stored_alone());
             let as_integers = stored().all(|of| of.has_x());
-            let scaled = stored().any(|of| !of.exact);
+            let scaled = stored().any(|of| !of.has_integer_weights());
             let what =
                 if scaled { "are what 8 bits and a scale for each row hold" } else { "are whole numbers of 8 bits" };
             let multiplied = if as_integers { ", and multiplied as an integer" } else { "" };
