@@ -106,7 +106,9 @@ fn a_warning_would_be_noticed() {
 }
 
 /// Functions of generated files that give parts of arrays.
-const OF_ARRAYS: [&str; 16] = [
+const OF_ARRAYS: [&str; 18] = [
+    "flat",
+    "flat_mut",
     "part_of",
     "part_of_mut",
     "part_from",

@@ -352,7 +352,7 @@ const C_ITEMS: [&str; 15] = [
 /// Snake-case forms of other items of a generated file, and of names from Rust's prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "has", "has_tiles", "state", "cut", "aligned",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "flat_mut", "has", "has_tiles", "state", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

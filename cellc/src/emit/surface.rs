@@ -93,6 +93,7 @@ impl Contents<'_> {
             when("advances on an isa", interface.has_isas() && self.advances()),
             ("isas when chosen", all_isas().filter(|_| interface.has_isas()).map(|isa| own.isa(isa)).collect()),
             when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
+            when("rows written", interface.outputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
             ("inputs", all(&interface.inputs)),
             ("outputs", all(&interface.outputs)),

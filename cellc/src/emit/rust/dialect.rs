@@ -427,7 +427,7 @@ impl Dialect for Rust {
                 unreachable!("emit: lengths are integers")
             }
         };
-        self.used.insert(helper);
+        self.shared(helper);
         self.shared("part_of");
         let least = if helper.starts_with("above") { format!("{least}, ") } else { String::new() };
         Text::atom(format!("{helper}::<{offset}, _>({}, {least}{most})", from.name))
@@ -446,7 +446,7 @@ impl Dialect for Rust {
             false => "copy",
             true => "copy_one",
         };
-        self.used.insert(helper);
+        self.shared(helper);
         self.shared("part_from");
         self.shared("part_from_mut");
         let lasts = format!("{run}, {}, {}, _, _", write.last(), read.last());

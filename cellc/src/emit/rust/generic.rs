@@ -91,7 +91,11 @@ impl<'a> Generic<'a> {
     pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
         let of_kernel = |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
         let shared = self.all.iter().find(of_kernel)?;
-        Some(format!("super::kernels::{}::<{}>", shared.name, shared.calls[&module].1))
+        let arguments = match &shared.calls[&module].1 {
+            none if none.is_empty() => String::new(),
+            all => format!("::<{all}>"),
+        };
+        Some(format!("super::kernels::{}{arguments}", shared.name))
     }
 
     /// The module of all generic kernels.
@@ -104,7 +108,8 @@ impl<'a> Generic<'a> {
             // the bits of one lane are a number
             let one = if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
             let parameters = parameters.replace("F32x1: Vector<1>", one);
-            let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}<{parameters}>({list}) {{\n{body}}}");
+            let parameters = if parameters.is_empty() { parameters } else { format!("<{parameters}>") };
+            let _ = writeln!(text, "{doc}#[inline(always)] pub(super) fn {name}{parameters}({list}) {{\n{body}}}");
         }
         let called: Vec<_> = functions.filter(|name| calls(&text, name)).collect();
         let activations = match &called[..] {
@@ -113,8 +118,11 @@ impl<'a> Generic<'a> {
         };
         let imported: Vec<_> = used.imported(&text).collect();
         let lints = lints::kernels(&text);
-        let imported = imported.join(", ");
-        format!("{}{lints} mod kernels {{\n{activations}use super::vectors::{{{imported}}};\n{text}}}\n", lints::SHARED)
+        let imported = match &imported[..] {
+            [] => String::new(),
+            imported => format!("use super::vectors::{{{}}};\n", imported.join(", ")),
+        };
+        format!("{}{lints} mod kernels {{\n{activations}{imported}{text}}}\n", lints::SHARED)
     }
 }
 
@@ -183,7 +191,7 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
             },
         }
     }
-    if types.is_empty() || others.len() > MOST_COUNTS {
+    if others.len() > MOST_COUNTS {
         return None;
     }
     let bound = |all: &Vec<usize>| {

@@ -94,8 +94,3 @@ impl RustFile<'_> {
         }
     }
 }
-
-/// Values side by side: a pair of one is no pair.
-fn tuple(list: &[String]) -> String {
-    if list.len() == 1 { list[0].clone() } else { format!("({})", list.join(",")) }
-}

@@ -1,6 +1,6 @@
 //! The method that takes a run-time number of steps.
 
-use super::{RustFile, tuple};
+use super::RustFile;
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::array;
@@ -15,9 +15,9 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let signature = Signature::step(interface);
     let mut params = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
-    let (mut names, mut places) = (Vec::new(), Vec::new());
+    let mut steps: Option<(String, String)> = None;
     for StepTensor { field, written, each_step } in interface.step_tensors() {
-        let (mutable, get) = if written { ("mut ", "get_mut") } else { ("", "get") };
+        let (mutable, each) = if written { ("mut ", "iter_mut") } else { ("", "iter") };
         let (name, ty) = (&field.name, array(field));
         if !each_step {
             params.push(format!("{name}: &{mutable}{ty}"));
@@ -25,10 +25,13 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         }
         params.push(format!("{name}: &{mutable}[{ty}]"));
         lengths.push(format!("{name}.len()"));
-        names.push(format!("Some({name})"));
-        places.push(format!("{name}.{get}(steps_done)"));
+        steps = Some(match steps {
+            None => (name.clone(), format!("{name}.{each}()")),
+            Some((names, all)) => (format!("({names}, {name})"), format!("{all}.zip({name}.{each}())")),
+        });
     }
     let params = params.join(", ");
+    let (names, places) = steps.expect("emit: a tensor of each step");
     let (before, step, after) = match interface.swaps_states() {
         true => swapped(file),
         false => copied(&signature),
@@ -42,9 +45,8 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         ("PARAMETERS: ()", params),
         ("CHECK;", check),
         ("OUTPUTS;", before),
-        ("LENGTH", lengths[0].clone()),
-        ("NAMES", tuple(&names)),
-        ("PLACES", tuple(&places)),
+        ("NAMES", names),
+        ("PLACES", places),
         ("STEP;", step),
         (
             "KEEP;",

@@ -2,7 +2,7 @@
 
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
-use super::{Form, RustFile, pool, steps, tuple};
+use super::{Form, RustFile, pool, steps};
 use crate::arch::Isa;
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature};
@@ -147,7 +147,6 @@ impl RustFile<'_> {
 
     /// Calls the body of an instruction set.
     fn chosen_body(&self, signature: &Signature<'_>) -> String {
-        let (mut names, mut places) = (Vec::new(), Vec::new());
         let args = signature.spelled(|argument| match argument {
             Argument::Packed if self.packed.run_time_pairs > 0 => "&packed.values, &packed.pairs".to_owned(),
             Argument::Packed => "&packed.values".to_owned(),
@@ -159,14 +158,12 @@ impl RustFile<'_> {
                 tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
             }
             Argument::Outputs(tensors) => {
-                let mut rows = |field: &Field| match (flat(field), tensors.record, tensors.place(field)) {
-                    (true, None, place) => place,
-                    (true, Some(_), place) => format!("&mut {place}"),
-                    (false, _, place) => {
-                        names.push(format!("Some({})", field.name));
-                        places.push(format!("{place}.as_flattened_mut().first_chunk_mut()"));
-                        field.name.clone()
-                    }
+                let rows = |field: &Field| {
+                    let place = match (tensors.record, tensors.place(field)) {
+                        (None, place) => place,
+                        (Some(_), place) => format!("&mut {place}"),
+                    };
+                    if flat(field) { place } else { format!("{}({place})", self.path("flat_mut")) }
                 };
                 tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>().join(", ")
             }
@@ -183,13 +180,9 @@ impl RustFile<'_> {
             let call = called(isa, "an Isa is made only where the machine has its features");
             format!("{} Kind::{} => {call},\n", self.cfg(isa), pascal_case(isa.name))
         };
-        let calls = match self.isas {
+        match self.isas {
             [(isa, _)] => called(isa, "the file is made for machines with these features"),
             all => format!("match isa.0 {{\n{}}}\n", all.iter().map(of_kind).collect::<String>()),
-        };
-        match &names[..] {
-            [] => calls,
-            _ => format!("if let {} = {} {{\n{calls}}}\n", tuple(&names), tuple(&places)),
         }
     }
 

@@ -110,7 +110,7 @@ impl Used {
             ("Columns", text.contains("Columns::<")),
             ("Rows", text.contains("Rows::<")),
             ("Bits", OF_BITS.iter().any(|method| text.contains(method))),
-            ("Vector", true),
+            ("Vector", text.contains("Vector<")),
             ("Pairs", text.contains(".pairs(")),
         ];
         traits.into_iter().filter_map(|(name, is_used)| is_used.then_some(name)).chain(functions)
@@ -602,6 +602,7 @@ fn is_called(name: &str, text: &str) -> bool {
         "FLUSH_LIMIT" => "FLUSH_LIMIT".to_owned(),
         // of operations of vectors
         "part_of" | "part_of_mut" => format!("{name}::<"),
+        name if OF_ELEMENTS.contains(&name) => format!("{name}::<"),
         "chunks" => "hidden_chunks".to_owned(),
         name if OF_NUMBERS.contains(&name) => format!("super::{name}("),
         _ => format!("{name}("),
@@ -625,6 +626,19 @@ fn intrinsics(processors: &BTreeSet<&str>, arch: &Arch) -> String {
 
 /// Functions of single numbers, called by path.
 const OF_NUMBERS: [&str; 4] = ["greater", "smaller", "select_less", "flush"];
+
+/// Functions of elements of arrays, which no instruction set has in another form.
+const OF_ELEMENTS: [&str; 9] = [
+    "length_i32",
+    "length_i64",
+    "length_bool",
+    "length_u32",
+    "above_i32",
+    "above_i64",
+    "copy",
+    "copy_one",
+    "add_elements",
+];
 
 /// The names of what modules share.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -983,7 +997,7 @@ impl Types<'_> {
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
         let is_imported = |name: &&str| {
-            let is_own = self.own.shared.contains(name) && called.contains(*name);
+            let is_own = self.own.shared.contains(name) && called.contains(*name) && !OF_ELEMENTS.contains(name);
             !OF_NUMBERS.contains(name) && (is_own || is_called(name, &called))
         };
         let imported: Vec<_> = traits.chain(names().filter(is_imported)).collect();

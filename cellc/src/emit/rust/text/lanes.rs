@@ -40,47 +40,6 @@ fn dot_odd_bytes_lane(a: u32, b: u32, sum: u32) -> u32 {
     dot_even_bytes_lane(a >> 8, b, sum)
 }
 
-//: length_i32
-/// Length `AT`, clamped to 0 and `most`.
-#[inline]
-fn length_i32<const AT: usize, const N: usize>(from: &[i32; N], most: u32) -> u32 {
-    let [length] = *part_of::<AT, 1, _, N>(from);
-    (length.max(0) as u32).min(most)
-}
-
-//: length_i64
-/// Length `AT`, clamped to 0 and `most`.
-#[inline]
-fn length_i64<const AT: usize, const N: usize>(from: &[i64; N], most: u32) -> u32 {
-    let [length] = *part_of::<AT, 1, _, N>(from);
-    length.max(0).min(i64::from(most)) as u32
-}
-
-//: length_bool
-/// 1 where element `AT` is true, else 0; at most `most`.
-#[inline]
-fn length_bool<const AT: usize, const N: usize>(from: &[bool; N], most: u32) -> u32 {
-    let [truth] = *part_of::<AT, 1, _, N>(from);
-    u32::from(truth).min(most)
-}
-
-//: above_i32
-/// How far element `AT` is above `least`, at most `most`.
-#[inline]
-fn above_i32<const AT: usize, const N: usize>(from: &[i32; N], least: i32, most: u32) -> u32 {
-    let [number] = *part_of::<AT, 1, _, N>(from);
-    number.max(least).abs_diff(least).min(most)
-}
-
-//: above_i64
-/// How far element `AT` is above `least`, at most `most`.
-#[inline]
-fn above_i64<const AT: usize, const N: usize>(from: &[i64; N], least: i32, most: u32) -> u32 {
-    let least = i64::from(least);
-    let [number] = *part_of::<AT, 1, _, N>(from);
-    number.max(least).abs_diff(least).min(u64::from(most)) as u32
-}
-
 //: store_i32
 /// Sets element `AT` to a whole number; NaN is 0.
 #[inline]
@@ -100,54 +59,6 @@ fn store_i64<const AT: usize, const N: usize>(to: &mut [i64; N], F32x1(value): F
 #[inline]
 fn store_bool<const AT: usize, const N: usize>(to: &mut [bool; N], F32x1(value): F32x1) {
     *part_of_mut::<AT, 1, _, N>(to) = [value != 0.0];
-}
-
-//: length_u32
-/// Length `AT`, at most `most`.
-#[inline]
-fn length_u32<const AT: usize, const N: usize>(from: &[u32; N], most: u32) -> u32 {
-    let [length] = *part_of::<AT, 1, _, N>(from);
-    length.min(most)
-}
-
-//: copy
-/// Copies `L` consecutive elements.
-#[inline]
-fn copy<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[f32; M],
-    start: usize,
-) {
-    *part_from_mut::<LAST, L, _, N>(to, at) = *part_from::<LAST_FROM, L, _, M>(from, start);
-}
-
-//: add_elements
-/// Adds `L` consecutive elements.
-#[inline]
-fn add_elements<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[f32; M],
-    start: usize,
-) {
-    let from = part_from::<LAST_FROM, L, _, M>(from, start);
-    for (to, from) in part_from_mut::<LAST, L, _, N>(to, at).iter_mut().pairs(from) {
-        *to += *from;
-    }
-}
-
-//: copy_one
-/// Copies one element to `L` consecutive ones.
-#[inline]
-fn copy_one<const L: usize, const LAST: usize, const LAST_FROM: usize, const N: usize, const M: usize>(
-    to: &mut [f32; N],
-    at: usize,
-    from: &[f32; M],
-    start: usize,
-) {
-    let [x] = *part_from::<LAST_FROM, 1, _, M>(from, start);
-    *part_from_mut::<LAST, L, _, N>(to, at) = [x; L];
 }
 
 //: strided

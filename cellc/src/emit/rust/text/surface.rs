@@ -269,9 +269,19 @@ fn flushed<const N: usize>(values: &[f32; N]) -> [f32; N] {
 }
 //.
 //* rows
-/// The rows as one array. The sizes match, so there is no `None`.
+/// The rows as one array: another number of elements does not compile.
 fn flat<const I: usize, const N: usize, const L: usize>(rows: &[[f32; I]; N]) -> &[f32; L] {
-    rows.as_flattened().first_chunk().unwrap_or(&[0.0; L])
+    const { assert!(I * N == L) };
+    // SAFETY: the elements of rows stand one after the other, as many as asserted
+    unsafe { &*rows.as_ptr().cast() }
+}
+//.
+//* rows written
+/// The rows as one array: another number of elements does not compile.
+fn flat_mut<const I: usize, const N: usize, const L: usize>(rows: &mut [[f32; I]; N]) -> &mut [f32; L] {
+    const { assert!(I * N == L) };
+    // SAFETY: the elements of rows stand one after the other, as many as asserted
+    unsafe { &mut *rows.as_mut_ptr().cast() }
 }
 //.
 
@@ -393,8 +403,7 @@ impl<'w> TYPE_NAME<'w> {
     pub fn steps(&mut self, PARAMETERS: ()) -> Result<(), UnequalSteps> {
         CHECK;
         OUTPUTS;
-        for steps_done in 0..LENGTH {
-            let NAMES = PLACES else { break; };
+        for NAMES in PLACES {
             STEP;
         }
         KEEP;
