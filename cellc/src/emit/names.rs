@@ -357,7 +357,7 @@ const FILE_ITEMS: &[&str] = &[
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",
     "extend", "ord", "partial_ord", "unequal_steps", "advance", "flushed", "found", "flush", "greater", "smaller", "select_less",
-    "vector", "vectors", "intrinsics", "map", "bits", "pairs", "paired", "flush_limit", "half_to_f32", "part_of", "part_of_mut", "part_from", "part_from_mut",
+    "vector", "vectors", "intrinsics", "bits", "dot_pairs", "dot_quads", "dot_unsigned_quads", "dot", "pairs", "paired", "flush_limit", "half_to_f32", "part_of", "part_of_mut", "part_from", "part_from_mut",
     "chunks", "chunks_mut", "hidden_chunks", "windows", "windows_mut", "flattened", "turn_by_turn", "activations", "mul_add_in_software",
     "l", "n", "t", "at", "len", "dot_pairs_lane", "dot_quads_lane", "dot_unsigned_quads_lane", "dot_even_bytes_lane", "dot_odd_bytes_lane",
 ];

@@ -15,7 +15,7 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let signature = Signature::step(interface);
     let mut params = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
-    let mut steps: Option<(String, String)> = None;
+    let mut steps: Vec<(String, String)> = Vec::new();
     for StepTensor { field, written, each_step } in interface.step_tensors() {
         let (mutable, each) = if written { ("mut ", "iter_mut") } else { ("", "iter") };
         let (name, ty) = (&field.name, array(field));
@@ -25,13 +25,10 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
         }
         params.push(format!("{name}: &{mutable}[{ty}]"));
         lengths.push(format!("{name}.len()"));
-        steps = Some(match steps {
-            None => (name.clone(), format!("{name}.{each}()")),
-            Some((names, all)) => (format!("({names}, {name})"), format!("{all}.zip({name}.{each}())")),
-        });
+        steps.push((name.clone(), format!("{name}.{each}()")));
     }
     let params = params.join(", ");
-    let (names, places) = steps.expect("emit: a tensor of each step");
+    let (names, places) = zipped(&steps);
     let (before, step, after) = match interface.swaps_states() {
         true => swapped(file),
         false => copied(&signature),
@@ -96,4 +93,17 @@ fn swapped(file: &RustFile<'_>) -> (String, String, String) {
         }
     }
     (before, step + "core::mem::swap(&mut steps_before, &mut outputs);", after)
+}
+
+/// Names of what several iterators give at once, and the iterator: two halves side by side, as types
+/// nested in each other by the hundred are too deep for rustc.
+fn zipped(all: &[(String, String)]) -> (String, String) {
+    if let [one] = all {
+        return one.clone();
+    }
+    let [(first, firsts), (second, seconds)] = {
+        let (first, second) = all.split_at(all.len().div_ceil(2));
+        [zipped(first), zipped(second)]
+    };
+    (format!("({first}, {second})"), format!("{firsts}.zip({seconds})"))
 }

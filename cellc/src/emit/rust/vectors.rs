@@ -1,11 +1,13 @@
 //! The vector types of generated modules: registers of `core::arch` where the machine has them,
-//! else arrays of lanes.
+//! else numbers side by side.
 //!
 //! A trait names the operations that kernels and activations use. A macro implements the trait for
-//! a type, from one expression for each operation: a [`RustVector`] has those of a register; arrays
-//! and single numbers compute lane by lane. Text that no kernel of the file uses is not printed.
+//! a type, from one expression for each operation: a [`RustVector`] has those of a register. Two
+//! vectors side by side are one, down to a single number, so that no loop over lanes is left for
+//! LLVM to unroll: it does so at opt-level 3 alone. Text that no kernel of the file uses is not
+//! printed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::arch::{Arch, Isa, RustVector, TURNS};
@@ -35,7 +37,7 @@ pub(super) struct Used {
     lanes: BTreeSet<usize>,
     /// Functions of the file that the module calls.
     shared: BTreeSet<&'static str>,
-    /// Dot products of this many lanes, which are methods of one type of one module.
+    /// Dot products of this many lanes.
     dots: BTreeSet<(&'static str, usize)>,
     /// Numbers of sums to which rows of weights are added.
     sums: BTreeSet<usize>,
@@ -49,11 +51,19 @@ pub(super) struct Used {
     processors: BTreeSet<&'static str>,
 }
 
-/// The methods for dot products of integers, and their formulas.
-const DOTS: [(&str, &str); 3] = [
-    ("dot_pairs", "`c` and the products of the halves of `self` with those of `b`: 16 bits each, with a sign."),
-    ("dot_quads", "`c` and the products of the bytes of `self` with those of `b`, each with a sign."),
-    ("dot_unsigned_quads", "`c` and the products of the bytes of `self`, with a sign, with those of `b`, without one."),
+/// The traits of dot products of integers, their methods and formulas.
+const DOTS: [(&str, &str, &str); 3] = [
+    (
+        "DotPairs",
+        "dot_pairs",
+        "`c` and the products of the halves of `self` with those of `b`: 16 bits each, with a sign.",
+    ),
+    ("DotQuads", "dot_quads", "`c` and the products of the bytes of `self` with those of `b`, each with a sign."),
+    (
+        "DotUnsignedQuads",
+        "dot_unsigned_quads",
+        "`c` and the products of the bytes of `self`, with a sign, with those of `b`, without one.",
+    ),
 ];
 
 impl Used {
@@ -141,7 +151,8 @@ impl Used {
     }
 
     fn dots(&self, lanes: usize) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        DOTS.into_iter().filter(move |(name, _)| self.dots.contains(&(*name, lanes)))
+        let all = DOTS.into_iter().map(|(of, name, _)| (of, name));
+        all.filter(move |(_, name)| self.dots.contains(&(*name, lanes)))
     }
 
     /// True if kernels or activations use the bits of vectors.
@@ -185,7 +196,6 @@ enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Register,
-    Array,
     Number,
 }
 
@@ -358,7 +368,6 @@ impl Operation {
     fn of(&self, kind: Kind) -> String {
         match kind {
             Kind::Register => self.of_register(),
-            Kind::Array => self.of_array(),
             Kind::Number => self.of_number(),
         }
     }
@@ -370,8 +379,7 @@ impl Operation {
             Shape::To => "let ($a, $b) = (self.0, to); unsafe { $NAME }".to_owned(),
             Shape::Splat => "let $a = x; Self(unsafe { $NAME })".to_owned(),
             Shape::Lanes(count) => {
-                return of_lanes(Kind::Register, self.name, count, "$NAME")
-                    .replace("$NAME", &format!("${}", self.name));
+                return of_lanes(self.name, count, "$NAME").replace("$NAME", &format!("${}", self.name));
             }
             Shape::Shift => "let ($a, $b) = (self.0, n); Self(unsafe { $NAME })".to_owned(),
             Shape::ToBits => "let $a = self.0; $bits(unsafe { $NAME })".to_owned(),
@@ -382,23 +390,6 @@ impl Operation {
         method("            ", "#[inline(always)]", &self.head("$lanes"), &body)
     }
 
-    /// The method of an array, lane by lane.
-    fn of_array(&self) -> String {
-        let lane = self.lane;
-        let body = match self.shape {
-            Shape::From("f32") => "Self(*from)".to_owned(),
-            Shape::From(_) => format!("Self(map(*from, |a| {lane}))"),
-            Shape::To => "*to = self.0;".to_owned(),
-            Shape::Splat => "Self([x; $lanes])".to_owned(),
-            Shape::Lanes(count) => return of_lanes(Kind::Array, self.name, count, lane),
-            Shape::Shift => format!("Self(map(self.0, |a| {lane}))"),
-            Shape::ToBits => format!("$bits(map(self.0, |a| {lane}))"),
-            Shape::OfBits => format!("Self(map(bits.0, |a| {lane}))"),
-            Shape::Provided => return String::new(),
-        };
-        method("            ", "#[inline]", &self.head("$lanes"), &body)
-    }
-
     /// The method of a vector of one lane, which is a number.
     fn of_number(&self) -> String {
         let lane = self.lane;
@@ -407,7 +398,7 @@ impl Operation {
             Shape::To => "*to = [self.0];".to_owned(),
             Shape::Splat => "Self(x)".to_owned(),
             Shape::Lanes(3) if lane == "$mul_add" => {
-                "let ($a, $b, $c) = (self.0, b.0, c.0); Self(unsafe { $mul_add })".to_owned()
+                "let (a, b, c) = (self.0, b.0, c.0); Self(unsafe { $mul_add })".to_owned()
             }
             Shape::Lanes(1) => format!("let a = self.0; Self({lane})"),
             Shape::Lanes(count) => {
@@ -462,60 +453,37 @@ impl Operation {
             Shape::Splat => "x".to_owned(),
             _ => format!("let a = self; {}", self.lane),
         };
-        format!("#[inline(always)] {} {{ {body} }}\n", self.head("1"))
+        method("    ", "#[inline(always)]", &self.head("1"), &body)
     }
 }
 
-/// The first operand of an operation on lanes, and the others; or the parameters of a macro for all
-/// such operations.
-fn of_lanes(kind: Kind, name: &str, count: usize, value: &str) -> String {
+/// The method of an operation on lanes.
+fn of_lanes(name: &str, count: usize, value: &str) -> String {
     let others = &["b", "c", "d"][..count - 1];
     let all = |text: &str| others.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
-    method_of_lanes(kind, (name, "a", value), &all, "            ")
+    method_of_lanes((name, "a", value), &all)
 }
 
 /// The methods of all such operations, whose names, operands and values are parameters of a macro.
-fn of_all_lanes(kind: Kind, prefix: &str) -> String {
+fn of_all_lanes(prefix: &str) -> String {
     let [name, first, other, value] = ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
-    let all = |text: &str| match text.strip_suffix("; ") {
-        Some(statement) => format!("$({};)* ", statement.replace("OTHER", &other)),
-        None => format!("$({})*", text.replace("OTHER", &other)),
-    };
-    let text = method_of_lanes(kind, (&name, &first, &value), &all, "            ");
-    format!("            $({})*\n", text.trim())
+    let all = |text: &str| format!("$({})*", text.replace("OTHER", &other));
+    format!("            $({})*\n", method_of_lanes((&name, &first, &value), &all).trim())
 }
 
-/// A method of an operation on lanes: `all` repeats a text for every operand but the first.
-fn method_of_lanes(
-    kind: Kind,
-    (name, first, value): (&str, &str, &str),
-    all: &dyn Fn(&str) -> String,
-    indent: &str,
-) -> String {
-    let (attribute, body) = match kind {
-        Kind::Register => (
-            "#[inline(always)]",
-            format!("let ({first},{}) = (self.0,{});\nSelf(unsafe {{ {value} }})", all(" OTHER,"), all(" OTHER.0,")),
-        ),
-        _ => (
-            "#[inline]",
-            format!(
-                "let mut lanes = self;\n{}for lane in lanes.0.iter_mut() {{\n    let {first} = *lane;\n{}    // SAFETY: a multiply-add alone may call an intrinsic, one that the machine has\n    *lane = unsafe {{ {value} }};\n}}\nlanes",
-                line(&all("let mut OTHER = OTHER.0.iter(); "), ""),
-                line(&all("let Some(&OTHER) = OTHER.next() else { break }; "), "    "),
-            ),
-        ),
-    };
-    let body: String = body.lines().map(|line| format!("{indent}    {line}\n")).collect();
+/// The method of an operation on lanes of a register: `all` repeats a text for every operand but
+/// the first.
+fn method_of_lanes((name, first, value): (&str, &str, &str), all: &dyn Fn(&str) -> String) -> String {
+    let indent = "            ";
+    let operands = all(", OTHER: Self").replace("$(,", " $(,");
+    let (names, values) = (all(" OTHER,"), all(" OTHER.0,"));
     format!(
-        "{indent}{attribute}\n{indent}fn {name}(self{}) -> Self {{\n{body}{indent}}}\n",
-        all(", OTHER: Self").replace("$(,", " $(,")
+        "{indent}#[inline(always)]\n\
+         {indent}fn {name}(self{operands}) -> Self {{\n\
+         {indent}    let ({first},{names}) = (self.0,{values});\n\
+         {indent}    Self(unsafe {{ {value} }})\n\
+         {indent}}}\n"
     )
-}
-
-/// A line of text, if it is not empty.
-fn line(text: &str, indent: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{indent}{}\n", text.trim_end()) }
 }
 
 /// The text of a method: on one line, if it is short.
@@ -533,7 +501,7 @@ fn method(indent: &str, attribute: &str, head: &str, body: &str) -> String {
 /// of traits, macros and other functions.
 pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch: &Arch) -> String {
     let mut out = traits(used);
-    let macros = [("register!(", register as fn(&Used) -> String), ("array!(", array), ("number!(", number)];
+    let macros = [("register!(", register as fn(&Used) -> String), ("number!(", number), ("dot!(", dot)];
     let macros: Vec<_> = macros
         .into_iter()
         .filter(|(call, _)| form == Form::Macros && text.contains(call))
@@ -549,9 +517,11 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch
     if text.contains("Joined<") {
         out.push_str(&formatted(&visible(&joined(used, form))));
     }
-    if used.has_bits() && (text.contains("number!(F32x1") || text.contains("struct F32x1(")) {
+    let has_numbers = text.contains("number!(F32x1") || text.contains("struct F32x1(");
+    if used.has_bits() && has_numbers {
         out.push_str(&u32_bits(used));
     }
+    out.push_str(&formatted(&visible(&dots(used, has_numbers, text.contains("Joined<")))));
     let (tiny, alignment) = (decimal(FLUSH_BELOW), alignment.to_string());
     let mut of_numbers = String::new();
     for (name, part) in parts(SHARED) {
@@ -691,8 +661,10 @@ fn folded(indent: &str, line: &str) -> String {
     let mut rest = line;
     let mut out = String::new();
     while rest.len() > LINE {
+        let all = || (indent.len() + 5..LINE).rev();
         let is_end = |at: &usize| ["; ", ", "].iter().any(|end| rest[..*at].ends_with(end));
-        let Some(at) = (indent.len() + 5..LINE).rev().find(is_end) else { break };
+        // an operand that is longer than a line begins on one
+        let Some(at) = all().find(is_end).or_else(|| all().find(|at| rest[..*at].ends_with('('))) else { break };
         let _ = write!(out, "{}\n{indent}    ", rest[..at].trim_end());
         rest = &rest[at..];
     }
@@ -715,19 +687,16 @@ fn implementation(of: Of, lanes: &str, methods: &str) -> String {
 
 /// The types and implementations that a macro makes, with the parameters of the macro.
 fn body(used: &Used, kind: Kind, form: Form) -> String {
-    let is_listed = |operation: &Operation| {
-        form == Form::Macros && kind != Kind::Number && matches!(operation.shape, Shape::Lanes(_))
-    };
+    let is_listed = |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
     let methods = |of| {
         let (lists, others): (Vec<_>, Vec<_>) = used.operations(of).partition(|operation| is_listed(operation));
         let others: String = others.into_iter().map(|operation| operation.of(kind)).collect();
         let prefix = if of == Of::Vector { "" } else { "bits_" };
-        others + &if lists.is_empty() { String::new() } else { of_all_lanes(kind, prefix) }
+        others + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
     };
     let has_bits = used.has_bits();
     let (fields, integers, lanes, bits) = match kind {
         Kind::Register => ("$register", "$integers", "$lanes", "$bits"),
-        Kind::Array => ("[f32; $lanes]", "[u32; $lanes]", "$lanes", "$bits"),
         Kind::Number => ("f32", "u32", "1", "u32"),
     };
     let ty = if has_bits { format!("            type Bits = {bits};\n") } else { String::new() };
@@ -736,9 +705,6 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
     if has_bits && kind != Kind::Number {
         let _ = write!(body, "        #[derive(Clone, Copy)]\n        struct $bits({integers});\n");
         body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
-        if !used.dots.is_empty() && form == Form::Macros {
-            let _ = write!(body, "        impl $bits {{\n{}        }}\n", of_all_lanes(kind, "dot_"));
-        }
     }
     body
 }
@@ -752,10 +718,7 @@ fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)> {
 
 /// The parameters of a macro that are such lists.
 fn list_parameters(used: &Used) -> String {
-    let lists = lists(used);
-    let dots = (!used.dots.is_empty()).then_some("dot_");
-    let prefixes = lists.iter().map(|(_, prefix)| *prefix).chain(dots);
-    prefixes.map(|prefix| format!(";\n     {}", listed_lanes(prefix))).collect()
+    lists(used).iter().map(|(_, prefix)| format!(";\n     {}", listed_lanes(prefix))).collect()
 }
 
 fn register(used: &Used) -> String {
@@ -775,44 +738,85 @@ macro_rules! register {{
     )
 }
 
-fn array(used: &Used) -> String {
-    let bits = if used.has_bits() { ", $bits:ident" } else { "" };
-    let (lists, body) = (list_parameters(used), body(used, Kind::Array, Form::Macros));
+/// The macro that implements a dot product of a register.
+fn dot(_: &Used) -> String {
+    let body = "            let ($a, $b, $c) = (self.0, b.0, c.0);\n            Self(unsafe { $value })\n";
     format!(
-        "/// An array of lanes as a [`Vector`]: an expression for each operation, of one lane of its operands.
-macro_rules! array {{
-    ($vector:ident{bits}, $lanes:literal{lists}) => {{
-{body}    }};
+        "/// A dot product of the bits of a register of `core::arch`.
+macro_rules! dot {{
+    ($of:ident, $bits:ident, $lanes:literal, $name:ident($a:ident, $b:ident, $c:ident): $value:expr) => {{
+        // SAFETY: as of the register
+        {}
+    }};
 }}
-"
+",
+        dot_of_bits("$bits", "$lanes", ("$of", "$name"), body)
     )
+}
+
+/// The implementation of a dot product for the bits of a vector.
+fn dot_of_bits(bits: &str, lanes: &str, (of, name): (&str, &str), body: &str) -> String {
+    format!(
+        "impl {of}<{lanes}> for {bits} {{
+            #[inline(always)]
+            fn {name}(self, b: Self, c: Self) -> Self {{
+    {body}            }}
+        }}"
+    )
+}
+
+/// The traits of dot products: of one lane and of two vectors side by side they are the same for
+/// all instruction sets.
+fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
+    let is_used = |name: &str| used.dots.iter().any(|(other, _)| *other == name);
+    let mut out = String::new();
+    for (of, name, doc) in DOTS.into_iter().filter(|(_, name, _)| is_used(name)) {
+        let head = format!("fn {name}(self, b: Self, c: Self) -> Self");
+        let _ = write!(
+            out,
+            "/// Dot products of integers.\ntrait {of}<const L: usize>: Copy {{\n    /// {doc}\n    {head};\n}}\n"
+        );
+        if has_numbers {
+            let body = format!("{name}_lane(self, b, c)");
+            let _ = write!(out, "impl {of}<1> for u32 {{\n{}}}\n", method("    ", "#[inline(always)]", &head, &body));
+        }
+        if has_joined {
+            let body = format!("Joined(self.0.{name}(b.0, c.0), self.1.{name}(b.1, c.1))");
+            let _ = write!(
+                out,
+                "impl<A: {of}<LA>, B: {of}<LB>, const LA: usize, const LB: usize, const L: usize> {of}<L>
+    for Joined<A, B, LA, LB, L>
+{{\n{}}}\n",
+                method("    ", "#[inline(always)]", &head, &body)
+            );
+        }
+    }
+    out
 }
 
 fn number(used: &Used) -> String {
     let body = body(used, Kind::Number, Form::Macros);
     format!(
-        "/// A number as a [`Vector`].
+        "/// A number as a [`Vector`]: an expression for each operation.
 macro_rules! number {{
-    ($vector:ident, |$a:ident, $b:ident, $c:ident| $mul_add:expr) => {{
+    ($vector:ident:
+     {}) => {{
+        // SAFETY: a multiply-add alone may call an intrinsic, one that the machine has
 {body}    }};
 }}
-"
+",
+        listed_lanes("")
     )
 }
 
 /// The types that a macro would make with these arguments.
-fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)], dots: &[(&str, String)]) -> String {
+fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)]) -> String {
     let names = [("$vector", format!("F32x{lanes}")), ("$bits", format!("U32x{lanes}")), ("$lanes", lanes.to_string())];
     let mut words: Vec<(&str, &str)> = names.iter().map(|(word, value)| (*word, value.as_str())).collect();
     words.extend(arguments.iter().map(|(word, value)| (word.as_str(), value.as_str())));
     words.extend([("$a", "a"), ("$b", "b"), ("$c", "c"), ("$d", "d")]);
     words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
-    let mut out = filled(&body(used, kind, Form::Expanded), &words);
-    if !dots.is_empty() {
-        let methods: String = dots.iter().map(|(name, sum)| of_lanes(kind, name, 3, sum)).collect();
-        let _ = write!(out, "        impl {} {{\n{methods}        }}\n", names[1].1);
-    }
-    out
+    filled(&body(used, kind, Form::Expanded), &words)
 }
 
 /// The two parts of a vector, if no single type has `lanes` lanes and the widest vectors have
@@ -941,7 +945,8 @@ macro_rules! both {
 
 /// The bits of one lane.
 fn u32_bits(used: &Used) -> String {
-    format!("impl Bits<1> for u32 {{ {} }}\n", used.operations(Of::Bits).map(Operation::of_u32).collect::<String>())
+    let methods: String = used.operations(Of::Bits).map(Operation::of_u32).collect();
+    formatted(&format!("impl Bits<1> for u32 {{\n{methods}}}\n"))
 }
 
 /// The types of the vectors of a module.
@@ -961,29 +966,20 @@ impl Types<'_> {
     /// The beginning of a module with the functions `text`.
     pub(super) fn text(&self, text: &str) -> String {
         let (mut out, mut aliases, mut has_registers) = (String::new(), String::new(), false);
-        let all = self.lanes();
-        for lanes in &all {
-            if let Some((first, second)) = parts_of(*lanes, self.isa.lanes) {
-                let alias = |letter: char| {
-                    format!(
-                        "type {letter}32x{lanes} = Joined<{letter}32x{first}, {letter}32x{second}, {first}, {second}, {lanes}>;\n"
-                    )
-                };
-                aliases += &alias('F');
-                aliases += &if text.contains(&format!("U32x{lanes}")) { alias('U') } else { String::new() };
-                continue;
-            }
-            let mut conditions = Vec::new();
-            for isa in [Some(self.isa), self.fused_by].into_iter().flatten() {
-                let rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
-                let Some(row) = rows.into_iter().find(|row| row.lanes == *lanes) else { continue };
-                let condition = if row.condition == self.arch.rust_held() { "" } else { row.condition };
-                out.push_str(&self.item(&[condition], |types| types.of_row(row)));
+        for (lanes, elsewhere) in self.lanes() {
+            let registers = self.registers(lanes, &elsewhere);
+            for (row, condition) in &registers {
+                out.push_str(&self.item(&[*condition], |types| types.of_row(row)));
+                for dot in self.own.dots(lanes) {
+                    out.push_str(&self.item(&[*condition], |types| types.dot_of_row(row, dot)));
+                }
                 has_registers = true;
-                conditions.push(condition);
             }
-            if !conditions.contains(&"") {
-                out.push_str(&self.of_lanes(*lanes, &conditions));
+            let conditions: Vec<_> = elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
+            match self.parts(lanes) {
+                _ if conditions.contains(&"") => {}
+                Some(parts) => aliases += &side_by_side(lanes, parts, &none_of_conditions(&conditions), text),
+                None => out.push_str(&self.of_number(&conditions)),
             }
         }
         out += &aliases;
@@ -996,6 +992,8 @@ impl Types<'_> {
             ("Vector", !self.own.lanes.is_empty()),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
+        let dots = DOTS.into_iter().filter(|(_, name, _)| self.own.dots.iter().any(|(own, _)| own == name));
+        let traits = traits.chain(dots.map(|(of, ..)| of));
         let is_imported = |name: &&str| {
             let is_own = self.own.shared.contains(name) && called.contains(*name) && !OF_ELEMENTS.contains(name);
             !OF_NUMBERS.contains(name) && (is_own || is_called(name, &called))
@@ -1016,26 +1014,48 @@ impl Types<'_> {
         head + &formatted(&out)
     }
 
-    /// The code of the called macros `array!` and `number!`, to find the shared items that it names.
+    /// The code of the called macro `number!`, to find the shared items that it names.
     fn of_macros(&self, calls: &str) -> String {
-        let kinds = [("array!(", Kind::Array), ("number!(", Kind::Number)];
-        kinds
-            .into_iter()
-            .filter(|(call, _)| calls.contains(call))
-            .map(|(_, kind)| body(self.all, kind, Form::Macros))
-            .collect()
+        if calls.contains("number!(") { body(self.all, Kind::Number, Form::Macros) } else { String::new() }
     }
 
-    /// The lanes of all vectors that the module uses, parts of joined ones included.
-    fn lanes(&self) -> BTreeSet<usize> {
-        let mut all = BTreeSet::new();
-        let mut left: Vec<usize> = self.own.lanes.iter().copied().collect();
-        while let Some(lanes) = left.pop() {
-            if all.insert(lanes) {
-                left.extend(parts_of(lanes, self.isa.lanes).into_iter().flat_map(|(first, second)| [first, second]));
+    /// The lanes of all vectors that the module uses, with those of their parts, and the conditions
+    /// under which no vector has such a part.
+    fn lanes(&self) -> BTreeMap<usize, Vec<&'static str>> {
+        let mut left: BTreeMap<usize, Vec<&'static str>> =
+            self.own.lanes.iter().map(|lanes| (*lanes, Vec::new())).collect();
+        let mut all = BTreeMap::new();
+        while let Some((lanes, elsewhere)) = left.pop_last() {
+            let registers = self.registers(lanes, &elsewhere);
+            let held: Vec<_> = elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
+            all.insert(lanes, elsewhere);
+            let parts = self.parts(lanes).filter(|_| !held.contains(&"")).map(|(first, second)| [first, second]);
+            for part in parts.into_iter().flatten() {
+                let known = left.entry(part).or_insert_with(|| held.clone());
+                known.retain(|condition| held.contains(condition));
             }
         }
         all
+    }
+
+    /// The registers of so many lanes, but those that nothing needs, with the conditions under which
+    /// they are there: empty where they always are.
+    fn registers(&self, lanes: usize, elsewhere: &[&str]) -> Vec<(&'static RustVector, &'static str)> {
+        if parts_of(lanes, self.isa.lanes).is_some() {
+            return Vec::new();
+        }
+        let of_isa = |isa: &Isa| {
+            let mut rows = isa.rust_vectors.iter().filter(|row| self.arch.may_be(row.processor));
+            let row = rows.find(|row| row.lanes == lanes)?;
+            Some((row, if row.condition == self.arch.rust_held() { "" } else { row.condition }))
+        };
+        let all = [Some(self.isa), self.fused_by].into_iter().flatten().filter_map(of_isa);
+        all.filter(|(_, condition)| !elsewhere.contains(condition)).collect()
+    }
+
+    /// The lanes of the two vectors that stand for one of which no register is.
+    fn parts(&self, lanes: usize) -> Option<(usize, usize)> {
+        parts_of(lanes, self.isa.lanes).or((lanes > 1).then_some((lanes / 2, lanes / 2)))
     }
 
     /// Types under conditions; a macro's expansion is several items, which need one each.
@@ -1052,24 +1072,19 @@ impl Types<'_> {
     }
 
     fn of_row(&self, row: &RustVector) -> String {
-        let text = |name: &str| {
-            row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register)).to_owned()
-        };
         let RustVector { lanes, register, integers, .. } = row;
-        let [register, integers] = [register, integers].map(|name| (*name).to_owned());
-        let dots: Vec<_> = self.own.dots(*lanes).collect();
         match self.form {
             Form::Expanded => {
                 let mut arguments: Vec<(String, String)> =
-                    expressions(self.all).map(|o| (format!("${}", o.name), text(o.name))).collect();
-                arguments.extend([("$register".to_owned(), register), ("$integers".to_owned(), integers)]);
-                let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, text(name))).collect();
-                expanded(self.all, Kind::Register, *lanes, &arguments, &dots)
+                    expressions(self.all).map(|o| (format!("${}", o.name), expression(row, o.name))).collect();
+                arguments.push(("$register".to_owned(), (*register).to_owned()));
+                arguments.push(("$integers".to_owned(), (*integers).to_owned()));
+                expanded(self.all, Kind::Register, *lanes, &arguments)
             }
             Form::Macros => {
                 let own = expressions(self.all).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
-                let own = own.map(|operation| format!("{}: {}", operation.name, text(operation.name)));
-                let lists = self.list_arguments(&dots, &|operation| text(operation.name), &|name| text(name));
+                let own = own.map(|operation| format!("{}: {}", operation.name, expression(row, operation.name)));
+                let lists = self.list_arguments(row);
                 let bits = if self.all.has_bits() { format!(", U32x{lanes}({integers})") } else { String::new() };
                 let own = flowed("    ", own);
                 format!("register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{own}{lists});\n")
@@ -1077,49 +1092,53 @@ impl Types<'_> {
         }
     }
 
-    /// The lists of operations on lanes in the arguments of a macro: what each computes, and what
-    /// each dot product does.
-    fn list_arguments(
-        &self,
-        dots: &[(&'static str, &str)],
-        value: &dyn Fn(&'static Operation) -> String,
-        dot: &dyn Fn(&'static str) -> String,
-    ) -> String {
-        let list = |list: Vec<(&'static str, usize, String)>| format!(";\n{}", lanes_arguments(list.into_iter()));
+    /// The dot product of a register, by the names of its trait and method.
+    fn dot_of_row(&self, row: &RustVector, (of, name): (&'static str, &'static str)) -> String {
+        let (lanes, value) = (row.lanes, expression(row, name));
+        match self.form {
+            Form::Expanded => {
+                let body = format!(
+                    "            let (a, b, c) = (self.0, b.0, c.0);\n            Self(unsafe {{ {value} }})\n"
+                );
+                format!("        {}\n", dot_of_bits(&format!("U32x{lanes}"), &lanes.to_string(), (of, name), &body))
+            }
+            Form::Macros => {
+                let value = flowed("    ", [format!("{name}(a, b, c): {value}")].into_iter());
+                format!("dot!({of}, U32x{lanes}, {lanes},\n{value});\n")
+            }
+        }
+    }
+
+    /// The lists of operations on lanes in the arguments of a macro: what each computes.
+    fn list_arguments(&self, row: &RustVector) -> String {
         let mut out = String::new();
         for (operations, _) in lists(self.all) {
             let all = operations.into_iter().filter_map(|operation| match operation.shape {
-                Shape::Lanes(count) => Some((operation.name, count, value(operation))),
+                Shape::Lanes(count) => Some((operation.name, count, expression(row, operation.name))),
                 _ => None,
             });
-            out += &list(all.collect());
-        }
-        if !self.all.dots.is_empty() {
-            out += &list(dots.iter().map(|(name, _)| (*name, 3, dot(name))).collect());
+            let _ = write!(out, ";\n{}", lanes_arguments(all));
         }
         out
     }
 
-    /// An array of lanes, or one number, with a multiply-add.
-    fn of_array(&self, lanes: usize, mul_add: &str) -> String {
-        let dots: Vec<_> = self.own.dots(lanes).collect();
-        if self.form == Form::Expanded {
-            let kind = if lanes == 1 { Kind::Number } else { Kind::Array };
-            let dots: Vec<_> = dots.into_iter().map(|(name, _)| (name, format!("{name}_lane(a, b, c)"))).collect();
-            return expanded(self.all, kind, lanes, &[("$mul_add".to_owned(), mul_add.to_owned())], &dots);
-        }
-        let bits = if self.all.has_bits() { format!(", U32x{lanes}") } else { String::new() };
-        let value = |operation: &'static Operation| operation.lane.replace("$mul_add", mul_add);
-        let lists = self.list_arguments(&dots, &value, &|name| format!("{name}_lane(a, b, c)"));
-        match lanes {
-            1 => format!("number!(F32x1, |a, b, c| {mul_add});\n"),
-            _ => format!("array!(F32x{lanes}{bits}, {lanes}{lists});\n"),
+    /// One number, with a multiply-add.
+    fn number(&self, mul_add: &str) -> String {
+        match self.form {
+            Form::Expanded => expanded(self.all, Kind::Number, 1, &[("$mul_add".to_owned(), mul_add.to_owned())]),
+            Form::Macros => {
+                let all = self.all.operations(Of::Vector).filter_map(|operation| match operation.shape {
+                    Shape::Lanes(count) => Some((operation.name, count, operation.lane.replace("$mul_add", mul_add))),
+                    _ => None,
+                });
+                format!("number!(F32x1:\n{});\n", lanes_arguments(all))
+            }
         }
     }
 
-    /// An array of lanes, or one number, where no register is: in the baseline of a file whose
-    /// machines may fuse, both ways.
-    fn of_lanes(&self, lanes: usize, registers: &[&str]) -> String {
+    /// One number, unless one of these conditions holds: in the baseline of a file whose machines
+    /// may fuse, both ways.
+    fn of_number(&self, registers: &[&str]) -> String {
         let (isa, none) = (self.isa, none_of_conditions(registers));
         let (condition, fused, unfused) = match (isa.rust_mul_add, self.fused_by) {
             (_, Some(fused)) => (fused.condition().map_or("", |c| c.rust), fused.rust_mul_add, "a * b + c"),
@@ -1128,14 +1147,32 @@ impl Types<'_> {
         };
         // registers that hold under the same condition leave nothing of it
         if registers.contains(&condition) && !condition.is_empty() {
-            return self.item(&[&none], |types| types.of_array(lanes, unfused));
+            return self.item(&[&none], |types| types.number(unfused));
         }
-        let first = self.item(&[&none, condition], |types| types.of_array(lanes, fused));
+        let first = self.item(&[&none, condition], |types| types.number(fused));
         if condition.is_empty() {
             return first;
         }
-        first + &self.item(&[&none, &format!("not({condition})")], |types| types.of_array(lanes, unfused))
+        first + &self.item(&[&none, &format!("not({condition})")], |types| types.number(unfused))
     }
+}
+
+/// What an operation computes of registers.
+fn expression(row: &RustVector, name: &str) -> String {
+    row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register)).to_owned()
+}
+
+/// The type of so many lanes as two vectors side by side, under a condition, and that of its bits
+/// if the text has them.
+fn side_by_side(lanes: usize, (first, second): (usize, usize), condition: &str, text: &str) -> String {
+    let cfg = if condition.is_empty() { String::new() } else { format!("#[cfg({condition})]\n") };
+    let bits = format!("U32x{lanes}");
+    let is_bits = |(at, _): (usize, &str)| !text[at + bits.len()..].starts_with(|c: char| c.is_ascii_digit());
+    let mut out = format!("{cfg}type F32x{lanes} = Joined<F32x{first}, F32x{second}, {first}, {second}, {lanes}>;\n");
+    if text.match_indices(&bits).any(is_bits) {
+        let _ = writeln!(out, "{cfg}type {bits} = <F32x{lanes} as Vector<{lanes}>>::Bits;");
+    }
+    out
 }
 
 /// The condition `not(any(..))` of all conditions; empty without conditions.

@@ -304,19 +304,6 @@ fn mul_add_in_software(a: f32, b: f32, c: f32) -> f32 {
     f64::from_bits(if away_from_zero { bits.wrapping_add(1) } else { bits.wrapping_sub(1) }) as f32
 }
 
-//: map
-/// `f` of each lane.
-#[inline]
-fn map<A: Copy, Z: Copy + Default, const L: usize>(lanes: [A; L], f: impl Fn(A) -> Z) -> [Z; L] {
-    let mut out = [Z::default(); L];
-    let mut lanes = lanes.iter();
-    for to in out.iter_mut() {
-        let Some(&lane) = lanes.next() else { break };
-        *to = f(lane);
-    }
-    out
-}
-
 //: Pairs
 /// Pairs of what two iterators give. The standard library's `zip` is not always inlined.
 trait Pairs: Iterator + Sized {
