@@ -11,6 +11,7 @@ mod depth;
 mod documents;
 mod integers;
 mod kernels;
+mod limits;
 mod macros;
 mod onnx;
 mod reference;

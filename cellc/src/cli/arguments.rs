@@ -271,6 +271,40 @@ pub(crate) struct ModelArguments {
     )]
     unroll: Unroll,
 
+    #[command(flatten)]
+    arithmetic: ArithmeticArguments,
+
+    /// Decisions of the planner, KEY=VALUE; no effect on results
+    ///
+    /// Keys: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
+    /// branches=on|off, halves=on|off, tiles=on|off.
+    #[arg(
+        long,
+        value_name = "CHOICES",
+        value_delimiter = ',',
+        value_parser = choice,
+        help_heading = DEVELOPERS,
+        hide_short_help = true
+    )]
+    tune: Vec<Choice>,
+
+    /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_parser = |text: &str| KeyValue::parse(Key::Activations, text),
+        help_heading = HEADING,
+        hide_short_help = true
+    )]
+    activations: Option<KeyValue>,
+
+    #[command(flatten)]
+    weights_file: WeightsFileArguments,
+}
+
+/// The arithmetic of the generated code.
+#[derive(Debug, Args)]
+pub(crate) struct ArithmeticArguments {
     /// The precision of matrix products: f32, f16, bf16, int16, int8x16 or int8
     ///
     /// f16 and bf16 store weights in 16 bits and multiply in f32. int16, int8x16 and int8 round
@@ -310,33 +344,6 @@ pub(crate) struct ModelArguments {
     /// By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero.
     #[arg(long, help_heading = PRECISION, hide_short_help = true)]
     keep_denormals: bool,
-
-    /// Decisions of the planner, KEY=VALUE; no effect on results
-    ///
-    /// Keys: panel-columns=N, rows-at-once=N, alternate=on|off, input-first=on|off, fuse=on|off,
-    /// branches=on|off, halves=on|off, tiles=on|off.
-    #[arg(
-        long,
-        value_name = "CHOICES",
-        value_delimiter = ',',
-        value_parser = choice,
-        help_heading = DEVELOPERS,
-        hide_short_help = true
-    )]
-    tune: Vec<Choice>,
-
-    /// The activations of the cell, such as sigmoid,tanh for a GRU [default: PyTorch's]
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_parser = |text: &str| KeyValue::parse(Key::Activations, text),
-        help_heading = HEADING,
-        hide_short_help = true
-    )]
-    activations: Option<KeyValue>,
-
-    #[command(flatten)]
-    weights_file: WeightsFileArguments,
 }
 
 #[derive(Debug, Args)]
@@ -759,7 +766,7 @@ impl CommandLine {
         {
             return Some(format!("there is no file and no command '{word}': {instead}"));
         }
-        if model.precision == Some(PrecisionArgument::All) && !is_check {
+        if model.arithmetic.precision == Some(PrecisionArgument::All) && !is_check {
             return Some(format!(
                 "--precision all compares them: cellc check {} --precision all",
                 in_shell(&model.path().display().to_string())
@@ -849,7 +856,7 @@ impl ModelArguments {
 
     /// The precisions to compile the model in, the most exact first.
     pub(crate) fn precisions(&self) -> Vec<Option<Precision>> {
-        match self.precision {
+        match self.arithmetic.precision {
             None => vec![None],
             Some(PrecisionArgument::One(precision)) => vec![Some(precision)],
             Some(PrecisionArgument::All) => COMPARED.map(Some).to_vec(),
@@ -881,14 +888,14 @@ impl ModelArguments {
             .with_constants(self.constant.clone())
             .with_target(Arch::from_name(&self.target).unwrap_or_default())
             .with_tuning(self.tune.iter().fold(tuning, |tuning, choice| choice.made(tuning)))
-            .with_fma(self.fma)
-            .with_accuracy(self.accuracy.unwrap_or_default())
-            .with_keep_denormals(self.keep_denormals)
-            .with_precision(match self.precision {
+            .with_fma(self.arithmetic.fma)
+            .with_accuracy(self.arithmetic.accuracy.unwrap_or_default())
+            .with_keep_denormals(self.arithmetic.keep_denormals)
+            .with_precision(match self.arithmetic.precision {
                 Some(PrecisionArgument::One(precision)) => Some(precision),
                 Some(PrecisionArgument::All) | None => None,
             })
-            .with_precision_of(self.precision_of.clone())
+            .with_precision_of(self.arithmetic.precision_of.clone())
             .with_threads(if self.threads == 2 { Threads::Two } else { Threads::One })
     }
 }

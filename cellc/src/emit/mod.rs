@@ -214,5 +214,5 @@ impl<'a> Contents<'a> {
 fn items(contents: &Contents<'_>, form: rust::Form) -> String {
     let mut doc = contents.summary.to_vec();
     doc.push("Made by cellc; the state lives in the struct, [`Self::step`] advances it.".to_string());
-    rust::RustFile { contents, doc: &doc, form }.text()
+    rust::RustFile::new(contents, &doc, form).text()
 }

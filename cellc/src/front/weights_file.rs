@@ -50,7 +50,8 @@ impl Keys {
 
 /// Reads a file of PyTorch's weights. Returns the model and the warnings.
 ///
-/// # Errors All missing declarations, and all contradictions to the file.
+/// # Errors
+/// All missing declarations, and all contradictions to the file.
 pub fn read(file: ModelFile, keys: Keys, wording: Wording) -> Result<(Model, Diagnostics), Diagnostics> {
     layers(&super::safetensors::read(file)?, keys, wording)
 }
@@ -91,7 +92,8 @@ pub(super) fn layers(file: &TensorFile, keys: Keys, wording: Wording) -> Result<
 /// `base` makes a declaration from the family and the sizes. `keys` and the file's keys are added
 /// to it.
 ///
-/// # Errors All contradictions to the file or its metadata, and all that is missing.
+/// # Errors
+/// All contradictions to the file or its metadata, and all that is missing.
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,

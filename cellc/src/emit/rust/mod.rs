@@ -17,12 +17,14 @@ mod types;
 mod unroll;
 mod vectors;
 
+use std::cell::OnceCell;
 use std::ops::Deref;
 
 use super::Contents;
 use crate::arch::{Isa, MOST_SCALAR_WEIGHTS};
 use crate::kernel::Element;
 use crate::request::WeightsAs;
+use stored::Stored;
 use types::cfg;
 pub(super) use vectors::Form;
 
@@ -35,6 +37,14 @@ pub(super) struct RustFile<'a> {
     /// Doc comment of the type.
     pub(super) doc: &'a [String],
     pub(super) form: Form,
+    /// The fields of the struct of constants, once they are known.
+    stored: OnceCell<Vec<Stored>>,
+}
+
+impl<'a> RustFile<'a> {
+    pub(super) fn new(contents: &'a Contents<'a>, doc: &'a [String], form: Form) -> Self {
+        Self { contents, doc, form, stored: OnceCell::new() }
+    }
 }
 
 impl<'a> Deref for RustFile<'a> {

@@ -1,15 +1,16 @@
 //! The struct of a file's constants: a field for each array that kernels read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::RustFile;
 use super::types::block_type;
 use crate::emit::names::identifier;
 use crate::emit::text::Word;
 use crate::emit::traversal::Block;
-use crate::kernel::{BufferId, Element, PanelGroup, PanelPart, Role};
+use crate::kernel::{BufferId, Element, Kernel, PanelGroup, PanelPart, Role};
 
 /// A field of the struct of constants.
+#[derive(Clone)]
 pub(super) struct Stored {
     pub(super) name: String,
     /// The offset in the block, in units of 4 bytes. Identifies the field.
@@ -22,10 +23,16 @@ pub(super) struct Stored {
 
 impl RustFile<'_> {
     /// The fields in the order of the block. Shared contents have one field.
-    pub(super) fn stored(&self) -> Vec<Stored> {
+    fn stored(&self) -> &[Stored] {
+        self.stored.get_or_init(|| self.fields())
+    }
+
+    fn fields(&self) -> Vec<Stored> {
+        let readers = self.readers();
+        let mut places = BTreeSet::new();
         let mut all: Vec<Stored> = Vec::new();
         let mut add = |at: usize, name: String, ty: String, doc: String| {
-            if all.iter().all(|field| field.at != at) {
+            if places.insert(at) {
                 all.push(Stored { name, at, ty, doc });
             }
         };
@@ -34,7 +41,7 @@ impl RustFile<'_> {
             if buffer.len > 0 {
                 let (len, element) = (buffer.len, buffer.element);
                 let block = Block { name: String::new(), len, element, bytes: true, pass: None };
-                let (name, doc) = self.reader(*id);
+                let (name, doc) = self.named_by(readers.get(id).copied(), *id);
                 add(*at, name, block_type(&block), doc);
             }
         }
@@ -57,11 +64,20 @@ impl RustFile<'_> {
         all
     }
 
+    /// The first kernel that reads each buffer.
+    fn readers(&self) -> BTreeMap<BufferId, &Kernel> {
+        let mut readers = BTreeMap::new();
+        for kernel in self.program.bodies.iter().flat_map(|body| &body.kernels) {
+            for (id, _) in kernel.params.iter().filter(|(_, is_written)| !is_written) {
+                readers.entry(*id).or_insert(kernel);
+            }
+        }
+        readers
+    }
+
     /// The name of a buffer's field, and its documentation: from the first kernel that reads the
-    /// buffer.
-    fn reader(&self, id: BufferId) -> (String, String) {
-        let mut kernels = self.program.bodies.iter().flat_map(|body| &body.kernels);
-        let kernel = kernels.find(|kernel| kernel.params.contains(&(id, false)));
+    /// buffer. `None`: only packing reads it.
+    fn named_by(&self, kernel: Option<&Kernel>, id: BufferId) -> (String, String) {
         let kernel = kernel.and_then(|kernel| identifier(&kernel.name)).unwrap_or_else(|| "packing".to_owned());
         let buffer = self.program.buffer(id);
         if buffer.role != Role::Weights {
@@ -81,15 +97,17 @@ impl RustFile<'_> {
 
     /// The words of each field for the text.
     pub(super) fn stored_words(&self) -> Vec<Vec<Word>> {
-        let words =
-            |field: Stored| vec![("STORED_NAME", field.name), ("STORED_ARRAY", field.ty), ("STORED_DOC", field.doc)];
-        self.stored().into_iter().map(words).collect()
+        let words = |field: &Stored| {
+            let Stored { name, ty, doc, .. } = field.clone();
+            vec![("STORED_NAME", name), ("STORED_ARRAY", ty), ("STORED_DOC", doc)]
+        };
+        self.stored().iter().map(words).collect()
     }
 
     /// The name of the field at an offset.
     pub(super) fn stored_at(&self, at: usize) -> String {
-        let found = self.stored().into_iter().find(|field| field.at == at);
-        found.expect("emit: what a kernel reads has a field").name
+        let found = self.stored().binary_search_by_key(&at, |field| field.at);
+        self.stored()[found.expect("emit: a buffer that a kernel reads has a field")].name.clone()
     }
 }
 

@@ -26,7 +26,8 @@ pub(super) enum Json {
 
 /// Parses the text of a file.
 ///
-/// # Errors If the text is no JSON, with the place of the error.
+/// # Errors
+/// If the text is no JSON, with the place of the error.
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice(bytes).map_err(|error| {

@@ -44,7 +44,8 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
 
 /// Reads an amplifier model. Returns the model and the warnings.
 ///
-/// # Errors All errors in the file.
+/// # Errors
+/// All errors in the file.
 pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = read_file(file)?;
     let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes)?;
@@ -55,7 +56,8 @@ pub(super) fn read(file: ModelFile) -> Result<(Model, Diagnostics), Diagnostics>
 /// Reads PyTorch's weights as JSON: an object with the tensors of a `state_dict` by name, as nested
 /// lists of numbers.
 ///
-/// # Errors All errors in the file.
+/// # Errors
+/// All errors in the file.
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
     let shown = file.shown();

@@ -33,7 +33,8 @@ pub use refused::{REFUSED, Refused};
 
 /// Recognises the format of a file.
 ///
-/// # Errors If the file is missing or its format is not supported. The message names the format and
+/// # Errors
+/// If the file is missing or its format is not supported. The message names the format and
 /// the way to convert the file.
 pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, Diagnostics> {
     let file = file.into();
@@ -51,7 +52,8 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
 
 /// Reads a model of any format. Returns the model and all warnings.
 ///
-/// # Errors All errors in the files.
+/// # Errors
+/// All errors in the files.
 pub fn read<'a>(file: impl Into<ModelFile<'a>>, options: &ReadOptions) -> Result<(Model, Diagnostics), Diagnostics> {
     let file = file.into();
     let format = recognise(file)?;

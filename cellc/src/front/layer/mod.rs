@@ -255,27 +255,10 @@ impl Declared {
         }
         match weights {
             Some(weights) => {
-                for (name_of, tensor) in weights.tensors() {
-                    inputs.push(graph.constant(&numbered(name_of), tensor, name));
-                }
+                let constants = weights.tensors().into_iter();
+                inputs.extend(constants.map(|(name_of, tensor)| graph.constant(&numbered(name_of), tensor, name)));
             }
-            None => {
-                let rows = hidden.value.saturating_mul(kind.gates());
-                let front = sequence.as_ref().filter(|_| cell.layout.directions).map(|_| d);
-                let shaped = |shape: &[usize]| front.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
-                let input_size = self.input_size.value;
-                let ([w, r], biases) = self.framework().tensor_names();
-                let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
-                inputs.push(graph.input(&w, shaped(&[rows, input_size]), &self.input_size.origin));
-                inputs.push(graph.input(&r, shaped(&[rows, hidden.value]), &hidden.origin));
-                for (name, parts) in biases.iter().zip(cell.layout.bias_tensors()) {
-                    let shape = shaped(&[hidden.value.saturating_mul(parts)]);
-                    inputs.push(graph.input(&numbered(&name.to_lowercase()), shape, &hidden.origin));
-                }
-                if cell.peepholes {
-                    inputs.push(graph.input(&numbered("p"), shaped(&[hidden.value.saturating_mul(3)]), &hidden.origin));
-                }
-            }
+            None => inputs.extend(self.weights_at_run_time(graph, &cell, numbered)),
         }
         inputs.extend(attention);
 
@@ -303,6 +286,29 @@ impl Declared {
             }
         }
         LayerOutputs { output, states }
+    }
+
+    /// Inputs for the weights: W, R, the biases, and the peepholes of a cell that has peepholes.
+    fn weights_at_run_time(&self, graph: &mut Graph, cell: &Cell, numbered: impl Fn(&str) -> String) -> Vec<ValueId> {
+        let hidden = &self.hidden_size;
+        let rows = hidden.value.saturating_mul(cell.kind.gates());
+        let directions = self.steps().filter(|_| cell.layout.directions).map(|_| self.direction().count());
+        let shaped = |shape: &[usize]| directions.into_iter().chain(shape.iter().copied()).collect::<Vec<_>>();
+        let input_size = self.input_size.value;
+        let ([w, r], biases) = self.framework().tensor_names();
+        let [w, r] = [w, r].map(|name| numbered(&name.to_lowercase()));
+        let mut inputs = vec![
+            graph.input(&w, shaped(&[rows, input_size]), &self.input_size.origin),
+            graph.input(&r, shaped(&[rows, hidden.value]), &hidden.origin),
+        ];
+        for (name, parts) in biases.iter().zip(cell.layout.bias_tensors()) {
+            let shape = shaped(&[hidden.value.saturating_mul(parts)]);
+            inputs.push(graph.input(&numbered(&name.to_lowercase()), shape, &hidden.origin));
+        }
+        if cell.peepholes {
+            inputs.push(graph.input(&numbered("p"), shaped(&[hidden.value.saturating_mul(3)]), &hidden.origin));
+        }
+        inputs
     }
 
     fn ledger(&self, cell: &Cell) -> Vec<LedgerEntry> {

@@ -51,7 +51,8 @@ const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its 
 /// Reads a model from a file. Returns the model and all problems found. After an error in these,
 /// the model contains the valid part of the file only.
 ///
-/// # Errors If the file cannot be read or is no ONNX model.
+/// # Errors
+/// If the file cannot be read or is no ONNX model.
 pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<(Model, Diagnostics), Diagnostics> {
     let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
@@ -76,7 +77,8 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diag
 
 /// Reads a model from memory and its external files from `folder`.
 ///
-/// # Errors If the bytes are no ONNX model.
+/// # Errors
+/// If the bytes are no ONNX model.
 fn read_from(
     name: &str,
     bytes: &[u8],

@@ -59,44 +59,12 @@ fn recurrent(
     let (direction, given) = direction_of(reader, call);
     let direction = direction.unwrap_or(Direction::Forward);
     ledger.push(entry("direction", given, direction.name()));
-    let batch_first = match call.attributes.int("layout") {
-        _ if call.version < 14 => false,
-        None | Some(0) => false,
-        Some(1) => true,
-        Some(other) => {
-            reader.error(format!("layout={other}"), "0 or 1", "write one of these");
-            false
-        }
-    };
+    let batch_first = batch_first(reader, call);
     ledger.push(entry("layout", None, if batch_first { "batch first" } else { "steps first" }));
     let r = call.input(2)?;
-    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape.last() {
-        Some(crate::model::Dim::Fixed(size)) => Some(*size),
-        _ => None,
-    });
-    let given = call.attributes.int("hidden_size");
-    let hidden_size = match given {
-        Some(size) => usize::try_from(size).ok(),
-        None => of_r,
-    };
-    let Some(hidden_size) = hidden_size.filter(|size| (1..=MOST_UNITS).contains(size)) else {
-        let found =
-            given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| format!("hidden_size={v}"));
-        reader.error(found, format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h");
-        return None;
-    };
-    ledger.push(entry("hidden_size", given.map(|v| v.to_string()), hidden_size.to_string()));
+    let hidden_size = hidden_size(reader, call, r, &mut ledger)?;
     let activations = activations(reader, call, kind, direction, &mut ledger);
-    let given = call.attributes.float("clip");
-    let clip = given.and_then(Cell::clip_bound);
-    if given.is_some_and(f32::is_nan) {
-        reader.error("clip is not a number", "a number", "leave clip out for no clipping");
-    }
-    let taken = match clip {
-        Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
-        None => "no clipping".to_owned(),
-    };
-    ledger.push(entry("clip", given.map(|v| v.to_string()), taken));
+    let clip = clip(reader, call, &mut ledger);
     let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
     if reader.errors() > before {
         return None;
@@ -114,17 +82,7 @@ fn recurrent(
     };
     let rows = size(reader, batch_axis);
     let lengths = match call.input(4) {
-        Some(lengths) => {
-            let tensor = reader.known(lengths);
-            let negative =
-                tensor.and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
-            if let Some(negative) = negative {
-                let found = format!("a length of {negative} in sequence_lens");
-                reader.error(found, "0 to the number of steps of X", "correct sequence_lens");
-                return None;
-            }
-            lengths
-        }
+        Some(lengths) => not_negative(reader, lengths)?,
         None => {
             let steps = size(reader, step_axis);
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![steps, rows])
@@ -177,6 +135,70 @@ fn recurrent(
         values.push(if batch_first { state } else { transposed(reader, state, &[1, 0, 2]) });
     }
     Some(values)
+}
+
+/// True if the batch comes before the steps: the attribute `layout`, new in operator set 14.
+fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
+    match call.attributes.int("layout") {
+        _ if call.version < 14 => false,
+        None | Some(0) => false,
+        Some(1) => true,
+        Some(other) => {
+            reader.error(format!("layout={other}"), "0 or 1", "write one of these");
+            false
+        }
+    }
+}
+
+/// The number of units: the attribute, or the last size of R. `None` after an error.
+fn hidden_size(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    r: ValueId,
+    ledger: &mut Vec<LedgerEntry>,
+) -> Option<usize> {
+    let of_r = reader.level().graph.model.values[r.0].shape.as_ref().and_then(|shape| match shape.last() {
+        Some(crate::model::Dim::Fixed(size)) => Some(*size),
+        _ => None,
+    });
+    let given = call.attributes.int("hidden_size");
+    let size = match given {
+        Some(size) => usize::try_from(size).ok(),
+        None => of_r,
+    };
+    let Some(size) = size.filter(|size| (1..=MOST_UNITS).contains(size)) else {
+        let found =
+            given.map_or("no hidden_size, and an R of unknown shape".to_owned(), |v| format!("hidden_size={v}"));
+        reader.error(found, format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h");
+        return None;
+    };
+    ledger.push(entry("hidden_size", given.map(|v| v.to_string()), size.to_string()));
+    Some(size)
+}
+
+/// The bound of every gate's sum. `None`: no clipping.
+fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
+    let given = call.attributes.float("clip");
+    let clip = given.and_then(Cell::clip_bound);
+    if given.is_some_and(f32::is_nan) {
+        reader.error("clip is not a number", "a number", "leave clip out for no clipping");
+    }
+    let taken = match clip {
+        Some(clip) => format!("every gate's sum is clipped to [-{clip}, {clip}]"),
+        None => "no clipping".to_owned(),
+    };
+    ledger.push(entry("clip", given.map(|v| v.to_string()), taken));
+    clip
+}
+
+/// The input `sequence_lens`, refused if a known length is negative.
+fn not_negative(reader: &mut GraphReader<'_>, lengths: ValueId) -> Option<ValueId> {
+    let tensor = reader.known(lengths);
+    let negative = tensor.and_then(|tensor| (0..tensor.len()).find_map(|k| tensor.get_i64(k).filter(|&n| n < 0)));
+    let Some(negative) = negative else { return Some(lengths) };
+    let found = format!("a length of {negative} in sequence_lens");
+    reader.error(found, "0 to the number of steps of X", "correct sequence_lens");
+    None
 }
 
 /// Refuses states and biases of wrong shapes if the shapes are known. Later stages see transposed

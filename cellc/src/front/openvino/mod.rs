@@ -36,7 +36,8 @@ use weights::{BinFile, BinLocation};
 /// Constants are in `weights`, or else in the file next to `xml` with the same stem and the
 /// extension `bin`. The file is opened only if the model uses a constant.
 ///
-/// # Errors If a file cannot be read or is no XML.
+/// # Errors
+/// If a file cannot be read or is no XML.
 pub(super) fn read(
     file: ModelFile,
     weights: Option<&Path>,
@@ -69,7 +70,8 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
 /// Reads an IR from memory, without access to the file system. `weights`: name and contents of the
 /// `.bin` file.
 ///
-/// # Errors All errors in the file.
+/// # Errors
+/// All errors in the file.
 pub fn read_bytes(
     name: &str,
     xml: &[u8],

@@ -43,7 +43,8 @@ impl BinFile {
 
     /// The contents of the file.
     ///
-    /// # Errors The cause of a failure, once; `None` on later calls.
+    /// # Errors
+    /// The cause of a failure, once; `None` on later calls.
     pub(super) fn bytes(&mut self, origin: &Origin) -> Result<NamedBytes, Option<Diagnostic>> {
         match &self.loaded {
             Some(loaded) => loaded.clone().map_err(|()| None),

@@ -74,7 +74,8 @@ pub(super) struct Document {
 impl Document {
     /// Parses a document from the bytes of a file.
     ///
-    /// # Errors If the bytes are not well-formed XML, are in an unsupported encoding, or have a
+    /// # Errors
+    /// If the bytes are not well-formed XML, are in an unsupported encoding, or have a
     /// document type declaration.
     pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         let text = match transcode(bytes) {

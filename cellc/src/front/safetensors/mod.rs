@@ -71,7 +71,8 @@ fn error(found: impl Into<String>) -> Diagnostic {
 
 /// Reads a file's table of tensors.
 ///
-/// # Errors If the file cannot be read or is no `.safetensors` file.
+/// # Errors
+/// If the file cannot be read or is no `.safetensors` file.
 pub(crate) fn read<'a>(file: impl Into<ModelFile<'a>>) -> Result<TensorFile, Diagnostics> {
     let file = file.into();
     let shown = file.shown();
@@ -375,132 +376,50 @@ fn with_dot(prefix: Option<&str>) -> String {
 /// `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0`, with the suffix `_reverse` for the reverse
 /// direction; for a cell module, without `_l0`. Biases are present in all layers or in none.
 ///
-/// # Errors Every tensor that is missing, surplus, or of the wrong shape or type.
+/// # Errors
+/// Every tensor that is missing, surplus, or of the wrong shape or type.
 pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) -> Result<Found, Diagnostics> {
     let mut reading =
         Reading { file, taken: BTreeSet::new(), problems: Diagnostics::default(), wording: meant.wording };
-    let prefix = with_dot(meant.prefix);
-    let gates = kind.gates();
-    // nn.GRUCell and similar modules have one layer without a number
-    let cell_module = meant.sequence.is_none() && reading.has(&format!("{prefix}weight_ih"));
-    let suffix = |layer: usize, reverse: bool| match (cell_module, reverse) {
-        (true, _) => String::new(),
-        (false, false) => format!("_l{layer}"),
-        (false, true) => format!("_l{layer}_reverse"),
-    };
-    let directions = meant.sequence.map_or(1, Direction::count);
-    let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&prefix)?)));
-    if let Some(name) = projection(own_names().map(|(name, _)| &name[..])) {
-        return Err(Diagnostics(vec![file.with_projection(name)]));
-    }
-    if directions == 1
-        && let Some((name, _)) = own_names().find(|(_, own)| own.starts_with("weight_ih") && own.ends_with("_reverse"))
-    {
-        let found = format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
-        let [steps, direction] = [Key::Steps, Key::Direction].map(|key| key.worded(meant.wording));
-        let help =
-            format!("they see the whole sequence in a call: give its steps by {steps}, and {direction} bidirectional");
-        return Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]));
-    }
-    // PyTorch numbers layers without gaps, and a file has at least one tensor per layer
-    let numbered = (0..file.tensors.len()).take_while(|l| reading.has(&format!("{prefix}weight_ih_l{l}"))).count();
-    let layers = meant.layers.unwrap_or(numbered.max(1));
-    if layers > file.tensors.len().max(1) {
-        let found = format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
-        return Err(Diagnostics(vec![error(found).valid(format!(
-            "{}, {}",
-            numbered.max(1),
-            Key::Layers.worded(meant.wording)
-        ))]));
-    }
-    let columns = |name: &str| match file.tensors.get(&format!("{prefix}{name}{}", suffix(0, false))) {
-        Some(Ok(tensor)) => tensor.shape().get(1).copied(),
-        _ => None,
-    };
-    let (hidden_size, input) =
-        match (meant.hidden_size.or_else(|| columns("weight_hh")), meant.input_size.or_else(|| columns("weight_ih"))) {
-            (Some(hidden_size), Some(input)) => (hidden_size, input),
-            _ => {
-                for name in ["weight_ih", "weight_hh"] {
-                    let columns = if name == "weight_ih" { "input_size" } else { "hidden_size" };
-                    reading.tensor(
-                        &format!("{prefix}{name}{}", suffix(0, false)),
-                        &format!("[{gates} * hidden_size, {columns}]"),
-                    );
-                }
-                if !reading.problems.has_errors() {
-                    reading.problems.push(error(format!("the weights in {} are no matrices", file.shown)));
-                }
-                return Err(reading.problems);
-            }
-        };
-    // the shape fits another kind of cell
-    let recurrent = file.tensors.get(&format!("{prefix}weight_hh{}", suffix(0, false)));
-    if let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape))
-        && let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| {
-            *of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden_size && hidden_size > 0
-        })
-    {
-        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
-        let valid = format!("those of {}: {} rows of {hidden_size}", kind.op_name(), gates.saturating_mul(hidden_size));
-        let help = format!("declare what the file holds: {} {word}", Key::Cell.worded(reading.wording));
-        return Err(Diagnostics(vec![error(found).valid(valid).help(help)]));
-    }
-    let rows = gates.saturating_mul(hidden_size);
-    let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{prefix}bias_")));
+    let module = Module::new(file, kind, meant);
+    module.refuse_what_is_not_read(file)?;
+    let (layers, numbered) = module.layers(file)?;
+    let (hidden_size, input_size) = module.sizes(&mut reading)?;
+    module.refuse_other_cells(file, hidden_size)?;
+    let any_bias = file.tensors.keys().any(|name| name.starts_with(&format!("{}bias_", module.prefix)));
     let mut converted: Vec<CellWeights> = Vec::new();
     for layer in 0..layers {
-        let input_size = if layer == 0 { input } else { hidden_size.saturating_mul(directions) };
-        let mut sets = Vec::new();
-        for direction in 0..directions {
-            // PyTorch has no layers of the reverse direction alone: such a layer was trained
-            // forward on reversed input
-            let suffix = suffix(layer, direction == 1);
-            let mut tensor =
-                |name: &str, shape: &[usize]| reading.tensor(&format!("{prefix}{name}{suffix}"), &shape_text(shape));
-            let w = tensor("weight_ih", &[rows, input_size]);
-            let r = tensor("weight_hh", &[rows, hidden_size]);
-            let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
-            let biases: Vec<Option<Named>> = names.iter().map(|name| tensor(name, &[rows])).collect();
-            if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
-                sets.push(WeightSet { w, r, biases, peepholes: None });
-            }
-        }
-        if sets.len() == directions {
-            let wanted = Wanted {
-                kind,
-                hidden_size,
-                input_size,
-                sequence: meant.sequence.is_some(),
-                outer_bias: false,
-                gate_order: meant.gate_order,
-            };
-            match convert(Framework::PyTorch, wanted, &sets) {
-                Ok(weights) => converted.push(weights),
-                Err(problems) => reading.problems.extend(problems),
-            }
+        let inputs = if layer == 0 { input_size } else { hidden_size.saturating_mul(module.directions) };
+        let Some(sets) = module.weights(&mut reading, layer, [hidden_size, inputs], any_bias) else { continue };
+        let wanted = Wanted {
+            kind,
+            hidden_size,
+            input_size: inputs,
+            sequence: meant.sequence.is_some(),
+            outer_bias: false,
+            gate_order: meant.gate_order,
+        };
+        match convert(Framework::PyTorch, wanted, &sets) {
+            Ok(weights) => converted.push(weights),
+            Err(problems) => reading.problems.extend(problems),
         }
     }
-    let head =
-        meant.head.and_then(|head| reading.head(head, hidden_size.saturating_mul(directions), meant.head_activation));
-    reading.surplus(&prefix, |name| {
-        let own = &name[prefix.len()..];
-        let of_layer =
-            ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"].iter().any(|start| own.starts_with(start));
-        if of_layer && meant.layers.is_some_and(|layers| layers < numbered) {
-            let layers = Key::Layers.worded(meant.wording);
-            format!("the file has {numbered} layers: leave out {layers}, and all are taken")
-        } else if of_layer {
-            format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
-        } else if meant.prefix.is_none() {
-            let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.worded(meant.wording));
-            format!("name the recurrent module by {prefix}, and the dense layer behind it by {head}")
-        } else {
-            "remove it from the file: nothing in the module may be ignored".to_owned()
-        }
-    });
+    let outputs = hidden_size.saturating_mul(module.directions);
+    let head = meant.head.and_then(|head| reading.head(head, outputs, meant.head_activation));
+    reading.surplus(&module.prefix, |name| module.help_for_surplus(name, numbered));
     if reading.problems.has_errors() {
         return Err(reading.problems);
+    }
+    let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
+    let taken = reading.with_types(&order_of_gates(kind, any_bias, meant));
+    let baked = Baked { layers: converted, head, taken, file: Some(file.file.clone()), warnings: reading.problems };
+    Ok(Found { hidden_size, input_size, baked, left })
+}
+
+/// How the gates and biases of the file become those of the cell, for the header.
+fn order_of_gates(kind: CellKind, any_bias: bool, meant: &Selection<'_>) -> String {
+    if let Some(given) = meant.gate_order {
+        return format!("gates given as {}, biases as PyTorch has them", given.letters());
     }
     let order = match (kind, any_bias) {
         (CellKind::Gru(_), true) => "PyTorch's r, z, n to z, r, h; b_ih + b_hh of z and r summed in f32",
@@ -510,14 +429,152 @@ pub(crate) fn pytorch(file: &TensorFile, kind: CellKind, meant: &Selection<'_>) 
         (_, true) => "PyTorch's; b_ih + b_hh summed in f32",
         (_, false) => "PyTorch's; no biases",
     };
-    let order = match meant.gate_order {
-        Some(given) => format!("gates given as {}, biases as PyTorch has them", given.letters()),
-        None => order.to_owned(),
-    };
-    let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
-    let taken = reading.with_types(&order);
-    let baked = Baked { layers: converted, head, taken, file: Some(file.file.clone()), warnings: reading.problems };
-    Ok(Found { hidden_size, input_size: input, baked, left })
+    order.to_owned()
+}
+
+/// A recurrent module of PyTorch in a file of tensors.
+struct Module<'s> {
+    kind: CellKind,
+    meant: &'s Selection<'s>,
+    /// The start of the names of the module's tensors, with its dot.
+    prefix: String,
+    /// True for `nn.GRUCell` and the like: the names of the only layer's tensors have no number.
+    is_cell: bool,
+    directions: usize,
+}
+
+impl<'s> Module<'s> {
+    fn new(file: &TensorFile, kind: CellKind, meant: &'s Selection<'s>) -> Self {
+        let prefix = with_dot(meant.prefix);
+        let is_cell = meant.sequence.is_none() && file.tensors.contains_key(&format!("{prefix}weight_ih"));
+        Self { kind, meant, prefix, is_cell, directions: meant.sequence.map_or(1, Direction::count) }
+    }
+
+    /// The name of a tensor of a layer and direction. PyTorch has no layers of the reverse
+    /// direction alone: a reverse layer was trained forward on reversed input.
+    fn name(&self, tensor: &str, layer: usize, reverse: bool) -> String {
+        let prefix = &self.prefix;
+        match (self.is_cell, reverse) {
+            (true, _) => format!("{prefix}{tensor}"),
+            (false, false) => format!("{prefix}{tensor}_l{layer}"),
+            (false, true) => format!("{prefix}{tensor}_l{layer}_reverse"),
+        }
+    }
+
+    /// Refuses projections, and layers of both directions where one direction is declared.
+    fn refuse_what_is_not_read(&self, file: &TensorFile) -> Result<(), Diagnostics> {
+        let own_names = || file.tensors.keys().filter_map(|name| Some((name, name.strip_prefix(&self.prefix)?)));
+        if let Some(name) = projection(own_names().map(|(name, _)| &name[..])) {
+            return Err(Diagnostics(vec![file.with_projection(name)]));
+        }
+        let is_reverse = |own: &str| own.starts_with("weight_ih") && own.ends_with("_reverse");
+        let Some((name, _)) = own_names().find(|(_, own)| is_reverse(own)).filter(|_| self.directions == 1) else {
+            return Ok(());
+        };
+        let found = format!("{} has the tensor {}: layers that run both ways", file.shown, quoted(name));
+        let [steps, direction] = [Key::Steps, Key::Direction].map(|key| key.worded(self.meant.wording));
+        let help =
+            format!("they see the whole sequence in a call: give its steps by {steps}, and {direction} bidirectional");
+        Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]))
+    }
+
+    /// The number of layers to read, and the number of layers in the file.
+    fn layers(&self, file: &TensorFile) -> Result<(usize, usize), Diagnostics> {
+        // PyTorch numbers layers without gaps, and a file has at least one tensor per layer
+        let is_there = |layer: &usize| file.tensors.contains_key(&format!("{}weight_ih_l{layer}", self.prefix));
+        let numbered = (0..file.tensors.len()).take_while(is_there).count();
+        let layers = self.meant.layers.unwrap_or(numbered.max(1));
+        if layers <= file.tensors.len().max(1) {
+            return Ok((layers, numbered));
+        }
+        let found = format!("{layers} layers are declared, and {} has {}", file.shown, numbered.max(1));
+        let valid = format!("{}, {}", numbered.max(1), Key::Layers.worded(self.meant.wording));
+        Err(Diagnostics(vec![error(found).valid(valid)]))
+    }
+
+    /// The sizes of the hidden state and of the input, declared or those of the first layer's
+    /// matrices.
+    fn sizes(&self, reading: &mut Reading<'_>) -> Result<(usize, usize), Diagnostics> {
+        let matrices = ["weight_hh", "weight_ih"].map(|name| self.name(name, 0, false));
+        let columns = |name: &String| match reading.file.tensors.get(name) {
+            Some(Ok(tensor)) => tensor.shape().get(1).copied(),
+            _ => None,
+        };
+        let [hidden, input] = [self.meant.hidden_size, self.meant.input_size];
+        let sizes = [hidden.or_else(|| columns(&matrices[0])), input.or_else(|| columns(&matrices[1]))];
+        if let [Some(hidden), Some(input)] = sizes {
+            return Ok((hidden, input));
+        }
+        let gates = self.kind.gates();
+        for (name, columns) in matrices.iter().zip(["hidden_size", "input_size"]).rev() {
+            reading.tensor(name, &format!("[{gates} * hidden_size, {columns}]"));
+        }
+        if !reading.problems.has_errors() {
+            reading.problems.push(error(format!("the weights in {} are no matrices", reading.file.shown)));
+        }
+        Err(std::mem::take(&mut reading.problems))
+    }
+
+    /// Refuses weights whose shape is that of another kind of cell.
+    fn refuse_other_cells(&self, file: &TensorFile, hidden_size: usize) -> Result<(), Diagnostics> {
+        let gates = self.kind.gates();
+        let recurrent = file.tensors.get(&self.name("weight_hh", 0, false));
+        let Some(Ok([rows, columns])) = recurrent.map(|tensor| tensor.as_ref().map(Tensor::shape)) else {
+            return Ok(());
+        };
+        let fits = |of: usize| {
+            of != gates && *rows == of.saturating_mul(*columns) && *columns == hidden_size && hidden_size > 0
+        };
+        let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| fits(*of)) else { return Ok(()) };
+        let found = format!("the weights in {} are those of {of}: {rows} rows of {hidden_size}", file.shown);
+        let own = gates.saturating_mul(hidden_size);
+        let valid = format!("those of {}: {own} rows of {hidden_size}", self.kind.op_name());
+        let help = format!("declare what the file holds: {} {word}", Key::Cell.worded(self.meant.wording));
+        Err(Diagnostics(vec![error(found).valid(valid).help(help)]))
+    }
+
+    /// The weights of a layer, one set for each direction. `None` after an error.
+    fn weights(
+        &self,
+        reading: &mut Reading<'_>,
+        layer: usize,
+        [hidden_size, input_size]: [usize; 2],
+        any_bias: bool,
+    ) -> Option<Vec<WeightSet>> {
+        let rows = self.kind.gates().saturating_mul(hidden_size);
+        let mut sets = Vec::new();
+        for direction in 0..self.directions {
+            let mut tensor = |name: &str, shape: &[usize]| {
+                reading.tensor(&self.name(name, layer, direction == 1), &shape_text(shape))
+            };
+            let w = tensor("weight_ih", &[rows, input_size]);
+            let r = tensor("weight_hh", &[rows, hidden_size]);
+            let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
+            let biases: Vec<Option<Named>> = names.iter().map(|name| tensor(name, &[rows])).collect();
+            if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
+                sets.push(WeightSet { w, r, biases, peepholes: None });
+            }
+        }
+        (sets.len() == self.directions).then_some(sets)
+    }
+
+    /// The advice for a tensor of the module that no layer takes.
+    fn help_for_surplus(&self, name: &str, numbered: usize) -> String {
+        let own = &name[self.prefix.len()..];
+        let starts = ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"];
+        let is_of_layer = starts.iter().any(|start| own.starts_with(start));
+        if is_of_layer && self.meant.layers.is_some_and(|layers| layers < numbered) {
+            let layers = Key::Layers.worded(self.meant.wording);
+            format!("the file has {numbered} layers: leave out {layers}, and all are taken")
+        } else if is_of_layer {
+            format!("the layers of the file are numbered from 0 to {} without a gap", numbered.saturating_sub(1))
+        } else if self.meant.prefix.is_none() {
+            let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.worded(self.meant.wording));
+            format!("name the recurrent module by {prefix}, and the dense layer behind it by {head}")
+        } else {
+            "remove it from the file: nothing in the module may be ignored".to_owned()
+        }
+    }
 }
 
 impl Reading<'_> {

@@ -57,7 +57,8 @@ pub(super) struct TensorInfo {
 
 /// Reads the header of a complete file.
 ///
-/// # Errors A sentence about "it", the file.
+/// # Errors
+/// A sentence about "it", the file.
 pub(super) fn read(file: &[u8]) -> Result<Header, String> {
     let Some((length, rest)) = file.split_first_chunk() else {
         return Err(format!("it has {} bytes, fewer than the 8 that every header begins with", file.len()));
