@@ -67,7 +67,7 @@ impl Validation<'_> {
                 [axis] if is_state && axis + 1 < shape.len() => {
                     BatchAxes { axes: vec![*axis], is_known: true, is_state }
                 }
-                _ => match self.sequence_axes[index] {
+                _ => match self.sizes.sequence_axes[index] {
                     Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
                     None if open.contains(&0) && is_named(0, &names_steps) => {
                         BatchAxes { axes: Vec::new(), is_known: true, is_state }

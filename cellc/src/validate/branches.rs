@@ -120,7 +120,7 @@ impl<'a> Validation<'a> {
     /// The input that a condition compares with a number, or that is the condition: 1 where it
     /// holds. `None` where the condition is anything else.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
-        if self.depth > 0 {
+        if self.current.depth > 0 {
             return None;
         }
         let (mut made, mut equal) = (self.moved(condition)?, true);
@@ -165,7 +165,7 @@ impl<'a> Validation<'a> {
             known[value.0] = self.input(node, input);
         }
         let (results, nodes) = self.body(&branch.body, known)?;
-        self.nodes.extend(nodes);
+        self.current.nodes.extend(nodes);
         Some(results)
     }
 }

@@ -96,18 +96,18 @@ impl<'a> Validation<'a> {
         }
         let carry = |this: &mut Self, known: &Known| {
             let (initial, value) = (this.source(known)?, this.value(vec![batch, hidden]));
-            this.layers.insert(value, node);
+            this.over_time.layers.insert(value, node);
             Some((initial, value))
         };
         let h = carry(self, &first.h)?;
         let c = if let Some(c) = &first.c { Some(carry(self, c)?) } else { None };
         let inside = |(_, value): (Source, usize)| Known::Source(Source::Value(value), element);
         let before = State { h: inside(h), c: c.map(inside) };
-        let outside = std::mem::take(&mut self.nodes);
-        self.depth += 1;
+        let outside = std::mem::take(&mut self.current.nodes);
+        self.current.depth += 1;
         let after = self.loop_body(recurrent, &operands, &pieces, mask.is_some(), &before);
-        self.depth -= 1;
-        let body = std::mem::replace(&mut self.nodes, outside);
+        self.current.depth -= 1;
+        let body = std::mem::replace(&mut self.current.nodes, outside);
         let (y, after) = after?;
         self.countable(node, steps, u32::MAX as usize)?;
         let mut carried = vec![LoopCarried { initial: h.0, value: h.1, next: self.source(&after.h)? }];

@@ -355,7 +355,7 @@ impl<'a> Validation<'a> {
     /// The remedy for an axis that is shorter than the windows of the operation.
     fn longer_input(&self, node: &Node) -> String {
         const LONGER: &str = "give a longer input";
-        match &self.short_of {
+        match &self.over_time.short_of {
             Some(short) if std::ptr::eq(&raw const self.model.nodes[short.node], node) && short.size == 1 => {
                 let inputs = counted(short.missing, "input");
                 let each = inputs.strip_prefix("1 ").unwrap_or(&inputs);
@@ -373,9 +373,11 @@ impl<'a> Validation<'a> {
     fn note_short(&mut self, axes: &[Axis]) {
         let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
         let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
-        if let (Some((at, axis)), None, 0, None) = (short.next(), short.next(), self.depth, &self.short_of) {
-            let (node, missing) = (self.layer.outer, missing(axis) as usize);
-            self.short_of = Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
+        if let (Some((at, axis)), None, 0, None) =
+            (short.next(), short.next(), self.current.depth, &self.over_time.short_of)
+        {
+            let (node, missing) = (self.current.layer.outer, missing(axis) as usize);
+            self.over_time.short_of = Some(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
         }
     }
 
@@ -629,7 +631,7 @@ impl<'a> Validation<'a> {
         let apart = known.filter(|_| inner == 1 && groups > MOST_PRODUCTS);
         // weights of fewer bits, and integer arithmetic, are those of products
         let floats = self.options.numerics.precision_in(&node.name).stored() == WeightFormat::F32;
-        if let Some(weights) = known.filter(|_| self.open.is_none() && (apart.is_some() || floats)) {
+        if let Some(weights) = known.filter(|_| self.sizes.open.is_none() && (apart.is_some() || floats)) {
             let line = Lines::new(axes, &counts).filter(|line| line.positions * 4 <= positions * MOST_OF_FOUR);
             if let Some(lines) = line.filter(|_| positions >= LEAST_POSITIONS) {
                 if apart.is_some() && count == 1 {
@@ -640,7 +642,7 @@ impl<'a> Validation<'a> {
         }
         if apart.is_some() {
             let why = match axes {
-                _ if self.open.is_some() => "a model that is computed step by step",
+                _ if self.sizes.open.is_some() => "a model that is computed step by step",
                 _ if axes.iter().any(|axis| axis.stride != 1) => "windows with strides",
                 _ if axes.iter().any(|axis| axis.begin < 0 || axis.end < 0) => "x cut off",
                 _ if positions < LEAST_POSITIONS => "fewer than 8 positions",
@@ -690,7 +692,7 @@ impl<'a> Validation<'a> {
                     self.emit(node, CoreOp::MatMul(of));
                     out
                 };
-                self.layers.insert(out, node);
+                self.over_time.layers.insert(out, node);
                 parts.push(Known::Source(Source::Value(out), element));
             }
             let last = counts.len() as i64 + 1;
@@ -739,7 +741,7 @@ impl<'a> Validation<'a> {
         let flat = vec![batch, channels, lines.positions];
         self.computable(node, &flat)?;
         let out = self.value(flat);
-        self.layers.insert(out, node);
+        self.over_time.layers.insert(out, node);
         self.emit(
             node,
             CoreOp::Convolve(Convolve {
@@ -774,7 +776,7 @@ impl<'a> Validation<'a> {
     fn of_lines(&mut self, node: &Node, lines: &Known, geometry: Geometry) -> Option<Known> {
         let view = self.view(node, lines, geometry.clone())?;
         if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) = (&view, lines) {
-            self.lines.insert(*view, (*of, geometry));
+            self.cuts.lines.insert(*view, (*of, geometry));
         }
         Some(view)
     }
@@ -790,7 +792,7 @@ impl<'a> Validation<'a> {
         shape: &[usize],
     ) -> Option<Known> {
         let (at, of, geometry) = inputs.iter().enumerate().find_map(|(at, input)| match input {
-            Source::Value(value) => self.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone())),
+            Source::Value(value) => self.cuts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone())),
             _ => None,
         })?;
         let to = self.valid.values[of].shape.clone();
@@ -853,7 +855,7 @@ impl<'a> Validation<'a> {
         let b = self.source(&Known::Constant(Tensor::from_f32(shape, &matrix)?, element))?;
         let a = self.source(&rows_of_taps)?;
         let out = self.value([&[batch, groups], counts, &[each]].concat());
-        self.layers.insert(out, node);
+        self.over_time.layers.insert(out, node);
         let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
         self.emit(node, CoreOp::MatMul(of));
         // outputs of a group in front of the positions
@@ -980,7 +982,7 @@ impl<'a> Validation<'a> {
                 }
                 // an element that each window at the side holds anyway stands for the pad; where no
                 // window need hold it, or step by step it is not there yet, what is below all
-                let (mode, least) = match self.open {
+                let (mode, least) = match self.sizes.open {
                     None if !apart => (PadMode::Edge, 0.0),
                     _ => (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32)),
                 };

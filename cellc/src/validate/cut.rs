@@ -73,7 +73,7 @@ impl<'a> Validation<'a> {
     /// Keeps what a node reads, as its output may be cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
         let inputs = node.inputs.iter().map(|input| self.known[input.0].clone()).collect();
-        self.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
+        self.cuts.cuttable.insert(node.outputs[0], Cuttable { node, inputs });
     }
 
     /// A tensor without the last `cut` elements of an axis, computed without them. `None`: it
@@ -93,7 +93,7 @@ impl<'a> Validation<'a> {
         if let Some(known) = done.get(&value) {
             return Some(known.clone());
         }
-        let Cuttable { node, inputs } = self.cuttable.get(&value)?.clone();
+        let Cuttable { node, inputs } = self.cuts.cuttable.get(&value)?.clone();
         let whole = self.shape_of(self.known[value.0].as_ref()?);
         let known = match &node.op {
             Op::Convolution(of) => {

@@ -290,6 +290,7 @@ impl Validation<'_> {
     pub(super) fn scalar(&mut self, value: f32) -> Source {
         let bits = value.to_bits();
         let tensor = self
+            .interned
             .scalars
             .entry(bits)
             .or_insert_with(|| Tensor::from_f32(Vec::new(), &[value]).expect("validate: a scalar has one element"));

@@ -92,7 +92,7 @@ impl Validation<'_> {
             }
             "xml" => {
                 let shape = |(name, &(input, open)): (&&str, &(usize, usize))| {
-                    let sizes = self.shapes[input].iter().flatten().enumerate();
+                    let sizes = self.sizes.shapes[input].iter().flatten().enumerate();
                     let sizes = sizes.map(|(axis, size)| if axis == open { "-1".to_owned() } else { size.to_string() });
                     format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
                 };

@@ -49,9 +49,9 @@ impl<'a> Validation<'a> {
     }
 
     fn add_lookback(&mut self, lookback: Lookback<'a>) {
-        let is_known = self.lookbacks.iter().any(|other| std::ptr::eq(other.node, lookback.node));
-        if self.depth == 0 && !lookback.fronts.is_empty() && !is_known {
-            self.lookbacks.push(lookback);
+        let is_known = self.over_time.lookbacks.iter().any(|other| std::ptr::eq(other.node, lookback.node));
+        if self.current.depth == 0 && !lookback.fronts.is_empty() && !is_known {
+            self.over_time.lookbacks.push(lookback);
         }
     }
 

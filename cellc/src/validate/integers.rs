@@ -41,8 +41,8 @@ impl Validation<'_> {
         let out = self.value(self.valid.parameters[parameter].shape.clone());
         let [least, most] = Integers::limits(element);
         self.emit(node, CoreOp::Integers(Integers { parameter, least, most, out }));
-        self.ranges.insert(out, [least.into(), most.into()]);
-        self.parameter_of.insert(out, (parameter, true));
+        self.integers.ranges.insert(out, [least.into(), most.into()]);
+        self.integers.parameter_of.insert(out, (parameter, true));
         Known::Source(Source::Value(out), element)
     }
 
@@ -73,9 +73,12 @@ impl Validation<'_> {
     pub(super) fn given_integers(&self, source: Source) -> Option<usize> {
         match source {
             Source::Parameter(parameter) => Some(parameter),
-            Source::Value(value) => {
-                self.parameter_of.get(&value).filter(|(_, is_whole)| *is_whole).map(|(parameter, _)| *parameter)
-            }
+            Source::Value(value) => self
+                .integers
+                .parameter_of
+                .get(&value)
+                .filter(|(_, is_whole)| *is_whole)
+                .map(|(parameter, _)| *parameter),
             _ => None,
         }
     }
@@ -84,7 +87,7 @@ impl Validation<'_> {
     pub(super) fn range_of(&self, known: &Known) -> Range {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
-            Known::Source(Source::Value(value), _) => self.ranges.get(value).copied().unwrap_or(ANY),
+            Known::Source(Source::Value(value), _) => self.integers.ranges.get(value).copied().unwrap_or(ANY),
             Known::Constant(tensor, _) if !tensor.is_empty() => {
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
                 all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
@@ -104,7 +107,7 @@ impl Validation<'_> {
         if let Known::Source(Source::Value(value), element) = known
             && !element.is_float()
         {
-            self.ranges.insert(*value, range);
+            self.integers.ranges.insert(*value, range);
         }
     }
 
@@ -198,7 +201,7 @@ impl Validation<'_> {
         if let Some(Known::Source(Source::Value(value), element)) = &self.known[node.outputs[0].0]
             && element.is_float()
         {
-            self.ranges.insert(*value, range);
+            self.integers.ranges.insert(*value, range);
         }
     }
 

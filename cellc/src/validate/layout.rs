@@ -82,10 +82,10 @@ impl<'a> Validation<'a> {
                 let view = Known::Source(Source::Value(out), *element);
                 self.set_range(&view, self.range_of(input));
                 if let Source::Value(value) = source
-                    && let Some(&(parameter, is_whole)) = self.parameter_of.get(value)
+                    && let Some(&(parameter, is_whole)) = self.integers.parameter_of.get(value)
                 {
                     let all = self.valid.len(*source) == self.valid.len(Source::Value(out));
-                    self.parameter_of.insert(out, (parameter, is_whole && in_order && all));
+                    self.integers.parameter_of.insert(out, (parameter, is_whole && in_order && all));
                 }
                 Some(view)
             }

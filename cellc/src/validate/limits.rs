@@ -72,10 +72,10 @@ impl Validation<'_> {
     pub(super) fn folds(&mut self, node: &Node, count: usize, element: ElementType) -> Option<()> {
         // integers and booleans are held in 64 bits
         let size = if element.is_float() && element != ElementType::F64 { 4 } else { 8 };
-        self.folded.bytes = self.folded.bytes.saturating_add(count.saturating_mul(size));
-        let most = MOST_FOLDED_BYTES.saturating_add(self.folded.given.saturating_mul(FOLDED_PER_BYTE));
-        if self.folded.bytes > most {
-            let found = format!("operations on constants give {} bytes", self.folded.bytes);
+        self.spent.folded.bytes = self.spent.folded.bytes.saturating_add(count.saturating_mul(size));
+        let most = MOST_FOLDED_BYTES.saturating_add(self.spent.folded.given.saturating_mul(FOLDED_PER_BYTE));
+        if self.spent.folded.bytes > most {
+            let found = format!("operations on constants give {} bytes", self.spent.folded.bytes);
             let valid = format!(
                 "256 MiB and {FOLDED_PER_BYTE} times the bytes of the model's constants: {most} bytes or fewer, all together"
             );
@@ -89,15 +89,15 @@ impl Validation<'_> {
     /// Refuses operations on constants that take too long, all together.
     pub(super) fn folding(&mut self, node: &Node, elements: usize) -> Option<()> {
         self.affords(node, elements)?;
-        self.folded.elements = self.folded.elements.saturating_add(elements);
+        self.spent.folded.elements = self.spent.folded.elements.saturating_add(elements);
         Some(())
     }
 
     /// Refuses an operation that gives so many elements in several passes over constants, before
     /// the first pass: each pass counts again, by [`Self::folding`].
     pub(super) fn affords(&mut self, node: &Node, elements: usize) -> Option<()> {
-        let all = self.folded.elements.saturating_add(elements);
-        let most = MOST_FOLDED.saturating_add(self.folded.given.saturating_mul(FOLDS_PER_BYTE));
+        let all = self.spent.folded.elements.saturating_add(elements);
+        let most = MOST_FOLDED.saturating_add(self.spent.folded.given.saturating_mul(FOLDS_PER_BYTE));
         let most = most.min(MOST_FOLDED_EVER);
         if all > most {
             let found = format!("operations on constants compute {all} elements and products");

@@ -30,7 +30,7 @@ impl Validation<'_> {
         let rows = [&of_indices[..], &inner].concat();
         self.computable(node, &rows)?;
         if let Known::Source(Source::Value(value), _) = indices
-            && let Some(&(parameter, _)) = self.parameter_of.get(value)
+            && let Some(&(parameter, _)) = self.integers.parameter_of.get(value)
         {
             let rows = &mut self.valid.parameters[parameter].rows;
             *rows = Some(rows.map_or(size, |fewest| fewest.min(size)));

@@ -56,40 +56,40 @@ impl<'a> Validation<'a> {
             self.never(node, body, &inputs);
             return;
         }
-        let before = (self.diagnostics.0.len(), self.nodes.len());
-        let around = std::mem::take(&mut self.wants_unrolling);
+        let before = (self.diagnostics.0.len(), self.current.nodes.len());
+        let around = std::mem::take(&mut self.loops.wants_unrolling);
         let done = match trips {
-            _ if self.wants_condition => None,
+            _ if self.loops.wants_condition => None,
             Some(trips) => self.rolled(node, body, &inputs, &cut, trips),
             // only the condition says when to stop
             None => {
-                self.wants_unrolling = true;
+                self.loops.wants_unrolling = true;
                 None
             }
         };
         let done = match done {
-            None if !self.wants_condition
-                && self.wants_unrolling
+            None if !self.loops.wants_condition
+                && self.loops.wants_unrolling
                 && trips.is_none_or(|trips| trips <= MOST_WRITTEN_OUT) =>
             {
                 self.diagnostics.0.truncate(before.0);
-                self.nodes.truncate(before.1);
-                self.wants_unrolling = false;
+                self.current.nodes.truncate(before.1);
+                self.loops.wants_unrolling = false;
                 self.written_out(node, body, &inputs, &cut, trips)
             }
             done => done,
         };
         let done = match done {
-            None if self.wants_unrolling || self.wants_condition => {
+            None if self.loops.wants_unrolling || self.loops.wants_condition => {
                 self.diagnostics.0.truncate(before.0);
-                self.nodes.truncate(before.1);
-                (self.wants_unrolling, self.wants_condition) = (false, false);
+                self.current.nodes.truncate(before.1);
+                (self.loops.wants_unrolling, self.loops.wants_condition) = (false, false);
                 self.until(node, body, &inputs, &cut, trips)
             }
             done => done,
         };
         // what is left to an outer loop is what the number of its own iteration decides
-        self.wants_unrolling = around || (done.is_none() && self.wants_unrolling);
+        self.loops.wants_unrolling = around || (done.is_none() && self.loops.wants_unrolling);
         for (port, known) in done.into_iter().flatten().enumerate() {
             self.set(node, port, known);
         }
@@ -147,7 +147,7 @@ impl<'a> Validation<'a> {
                 _ => false,
             };
             if !same && trips > 1 {
-                self.wants_unrolling = true;
+                self.loops.wants_unrolling = true;
                 let found = format!("{} that change from iteration to iteration", initial.element().name());
                 let help =
                     format!("carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are written out");
@@ -203,13 +203,13 @@ impl<'a> Validation<'a> {
             }
             let (now, nodes) = self.body(&body.body, known)?;
             self.all_counted(node, &now)?;
-            self.nodes.extend(nodes);
+            self.current.nodes.extend(nodes);
             results = now;
             goes_on = match body.condition.map(|result| &results[result]) {
                 None => true,
                 Some(Known::Constant(tensor, _)) if tensor.len() == 1 => tensor.get_f64(0) != 0.0,
                 Some(_) => {
-                    self.wants_condition = true;
+                    self.loops.wants_condition = true;
                     self.condition_unknown(node);
                     return None;
                 }
@@ -271,7 +271,7 @@ impl<'a> Validation<'a> {
             let go = match &inputs[1] {
                 // perhaps there is no iteration
                 Known::Source(_, ElementType::Bool) if self.shape_of(&inputs[1]).is_empty() => {
-                    self.wants_condition = true;
+                    self.loops.wants_condition = true;
                     1
                 }
                 _ => self.integer(node, 1, "the condition")?,
@@ -371,7 +371,7 @@ impl<'a> Validation<'a> {
                 self.computable(node, &shape)?;
                 let initial = self.source(known)?;
                 let value = self.value(shape);
-                self.layers.insert(value, node);
+                self.over_time.layers.insert(value, node);
                 iteration.carried.push(Carried { initial, value, result });
                 Some(Known::Source(Source::Value(value), known.element()))
             }
@@ -381,7 +381,7 @@ impl<'a> Validation<'a> {
     /// Refuses integers, which a loop whose iterations all do the same does not hand on; other
     /// loops do.
     fn floats_in_a_loop(&mut self, node: &Node, known: &Known) -> Option<()> {
-        self.wants_unrolling |= !known.element().is_float();
+        self.loops.wants_unrolling |= !known.element().is_float();
         self.all_floats(node, std::slice::from_ref(known))
     }
 
@@ -427,8 +427,8 @@ impl<'a> Validation<'a> {
     pub(super) fn body(&mut self, body: &'a Model, known: Vec<Option<Known>>) -> Option<(Vec<Known>, Vec<CoreNode>)> {
         let before = self.diagnostics.0.len();
         let outside = (std::mem::replace(&mut self.model, body), std::mem::replace(&mut self.known, known));
-        let nodes = std::mem::take(&mut self.nodes);
-        self.depth += 1;
+        let nodes = std::mem::take(&mut self.current.nodes);
+        self.current.depth += 1;
         let places: HashMap<usize, usize> = body.results.iter().enumerate().map(|(i, &node)| (node, i)).collect();
         let mut results: Vec<Option<Known>> = vec![None; body.results.len()];
         self.graph(|this, index, node| {
@@ -436,9 +436,9 @@ impl<'a> Validation<'a> {
                 results[result] = this.input(node, 0);
             }
         });
-        self.depth -= 1;
+        self.current.depth -= 1;
         (self.model, self.known) = outside;
-        let nodes = std::mem::replace(&mut self.nodes, nodes);
+        let nodes = std::mem::replace(&mut self.current.nodes, nodes);
         let wrong =
             self.diagnostics.0.get(before..).is_some_and(|new| new.iter().any(|d| d.severity == Severity::Error));
         let results: Option<Vec<Known>> = results.into_iter().collect();
@@ -453,8 +453,8 @@ impl<'a> Validation<'a> {
         match condition {
             Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => return Some(()),
             // once is all
-            Known::Constant(..) => self.wants_unrolling = true,
-            Known::Source(..) | Known::Iteration(..) => self.wants_condition = true,
+            Known::Constant(..) => self.loops.wants_unrolling = true,
+            Known::Source(..) | Known::Iteration(..) => self.loops.wants_condition = true,
         }
         self.condition_unknown(node);
         None
@@ -484,7 +484,7 @@ impl<'a> Validation<'a> {
             let known = &results[result];
             let (shape, wanted) = (self.shape_of(known), self.valid.values[value].shape.clone());
             if shape != wanted || !known.element().is_float() {
-                self.wants_unrolling = true;
+                self.loops.wants_unrolling = true;
                 let found = format!(
                     "a back edge from a tensor of type {} and shape {} to one of shape {}",
                     known.element().name(),

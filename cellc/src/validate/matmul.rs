@@ -125,7 +125,7 @@ impl<'a> Validation<'a> {
             return self.dense(node, &x, (&w, b.transposed), ([rows, inner, columns], chains), shape);
         }
         // where the columns are steps, one is computed as several are
-        let is_vector = columns == 1 && (b.vector || self.open.is_none());
+        let is_vector = columns == 1 && (b.vector || self.sizes.open.is_none());
         if let Some(w) = a.matrix().filter(|_| is_vector) {
             // (W x)' = x' W'
             let count = batch.iter().product();
@@ -136,7 +136,7 @@ impl<'a> Validation<'a> {
             let product = self.matrix_by_matrix(node, &a, &b, &batch, ([rows, inner, columns], as_layers))?;
             return self.view(node, &product, Geometry::reshaped(shape));
         }
-        if (as_layers || self.open.is_some()) && a.is_a_few_constants() {
+        if (as_layers || self.sizes.open.is_some()) && a.is_a_few_constants() {
             // (W X)' = X' W'
             let sizes = [columns, inner, rows];
             let turned = self.matrix_by_matrix(node, &b.turned(), &a.turned(), &batch, (sizes, as_layers))?;
@@ -195,7 +195,7 @@ impl<'a> Validation<'a> {
         let x = self.source(x)?;
         let w = WeightSource::Constant(self.intern(w));
         let out = self.value(shape);
-        self.layers.insert(out, node);
+        self.over_time.layers.insert(out, node);
         self.emit(node, CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
         Some(Known::Source(Source::Value(out), element))
     }

@@ -17,7 +17,7 @@ impl Validation<'_> {
     /// The first input of which `axis_of` gives the axis that a sequence reads as the rows of a
     /// batch.
     pub(super) fn rows_as_steps(&self, axis_of: impl Fn(usize) -> Option<usize>) -> Option<Mistaken> {
-        let inputs = self.sequence_axes.iter().enumerate();
+        let inputs = self.sizes.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
             // several axes of samples may be read as one
             found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
@@ -27,7 +27,7 @@ impl Validation<'_> {
     /// The axis of the batch of an input where its name says that it counts steps.
     pub(super) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
         let names = self.parameter_names(self.model.parameters[input]);
-        let rows = self.sequence_axes[input]?.rows;
+        let rows = self.sizes.sequence_axes[input]?.rows;
         let says = |of: &&crate::model::AxisName| of.axis == rows && names.contains(&of.input) && names_steps(&of.name);
         self.model.axis_names.iter().find(says)?;
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
@@ -84,9 +84,9 @@ impl Validation<'_> {
 
     /// Says of each batch of several rows whose size is called steps that it is none.
     pub(super) fn say_mistaken(&mut self) {
-        for input in 0..self.shapes.len() {
+        for input in 0..self.sizes.shapes.len() {
             let Some(found) = self.rows_named_steps(input) else { continue };
-            let rows = self.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);
+            let rows = self.sizes.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);
             if rows < 2 {
                 continue;
             }

@@ -88,19 +88,23 @@ pub fn parameter_names(model: &Model, node: usize) -> Vec<String> {
 /// # Errors
 /// Everything that is wrong with the model, or with the options for it, warnings included.
 pub fn validate(model: &Model, options: &Options) -> Result<(CoreModel, Diagnostics), Diagnostics> {
-    validate_and_advise(model, options, true)
+    validate_and_advise(model, options, Purpose::Compile)
 }
 
 /// True if a hint that gives these options can be followed.
 fn is_right(model: &Model, options: &Options) -> bool {
-    validate_and_advise(model, options, false).is_ok()
+    validate_and_advise(model, options, Purpose::Trial).is_ok()
 }
 
-/// As [`validate`]; `tries` is true if hints may validate the model with other options.
-fn validate_and_advise(model: &Model, options: &Options, tries: bool) -> Result<(CoreModel, Diagnostics), Diagnostics> {
+/// As [`validate`], for a purpose.
+fn validate_and_advise(
+    model: &Model,
+    options: &Options,
+    purpose: Purpose,
+) -> Result<(CoreModel, Diagnostics), Diagnostics> {
     let with = |open: Option<usize>| {
-        let mut validation = Validation::new(model, options, false);
-        (validation.open, validation.tries) = (open, tries);
+        let mut validation = Validation::new(model, options, purpose);
+        validation.sizes.open = open;
         validation.run();
         validation
     };
@@ -109,14 +113,14 @@ fn validate_and_advise(model: &Model, options: &Options, tries: bool) -> Result<
     let validated = if validation.diagnostics.has_errors() {
         // perhaps only the number of steps is missing
         let errors = validation.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).count();
-        let is_open = errors == validation.unknown_sizes;
+        let is_open = errors == validation.sizes.unknown_sizes;
         let refused = std::mem::take(&mut validation.diagnostics);
         steps::validate(model, is_open, with).unwrap_or(Err(refused)).map_err(|mut diagnostics| {
             validation.advise_sizes(&mut diagnostics);
             diagnostics
         })
     } else {
-        validation.diagnostics.extend(validation.restart_warnings);
+        validation.diagnostics.extend(validation.over_time.restart_warnings);
         Ok((validation.valid, validation.diagnostics))
     };
     let with_warnings = |mut diagnostics: Diagnostics| {
@@ -132,7 +136,7 @@ fn validate_and_advise(model: &Model, options: &Options, tries: bool) -> Result<
 /// The errors in a partly read model: sizes may be open, values may have no producer.
 pub(crate) fn problems(model: &Model) -> Diagnostics {
     let options = Options::default().with_state(State::None);
-    let mut validation = Validation::new(model, &options, true);
+    let mut validation = Validation::new(model, &options, Purpose::Partial);
     validation.run();
     let mut diagnostics = validation.diagnostics;
     diagnostics.0.retain(|d| d.severity == Severity::Error);
@@ -169,21 +173,20 @@ impl Known {
 /// The identity of a constant: bytes, element type, shape.
 type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 
-struct Validation<'a> {
-    /// The current graph: the model, or the body of a loop.
-    model: &'a Model,
-    options: &'a Options,
-    /// True if only a part of the model was read; the reader has reported the rest.
-    partial: bool,
-    /// True if hints may validate the model with other options.
-    tries: bool,
-    diagnostics: Diagnostics,
-    /// By value; `None` before its node, after its last reader, or after an error.
-    known: Vec<Option<Known>>,
-    /// The constants in the list.
-    interned: HashMap<ConstantKey, usize>,
-    /// Constants of one element that the model does not contain, by their bits.
-    scalars: HashMap<u32, Tensor>,
+/// The reason for a validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// Compilation: hints may validate the model with other options.
+    Compile,
+    /// A trial of a hint.
+    Trial,
+    /// More problems of a model of which only a part was read; the reader has reported the rest.
+    Partial,
+}
+
+/// The sizes of the inputs.
+#[derive(Default)]
+struct Sizes {
     /// By parameter of the model.
     uses: Vec<Uses>,
     /// By parameter of the model.
@@ -198,6 +201,20 @@ struct Validation<'a> {
     unknown_sizes: usize,
     /// By parameter of the model: the axes with the assumed size.
     open_axes: Vec<Vec<usize>>,
+}
+
+/// The places of constants in the list.
+#[derive(Default)]
+struct Interned {
+    /// By identity.
+    places: HashMap<ConstantKey, usize>,
+    /// Constants of one element that the model does not contain, by their bits.
+    scalars: HashMap<u32, Tensor>,
+}
+
+/// What later checks of steps and states need of the model's layers.
+#[derive(Default)]
+struct TimeFindings<'a> {
     /// Recurrent layers by their last states, loops by their carried values, products by their
     /// results.
     layers: HashMap<usize, &'a Node>,
@@ -210,83 +227,122 @@ struct Validation<'a> {
     short_of: Option<steps::ShortOf>,
     /// Warnings about layers that start anew at every call, dropped if their states are kept.
     restart_warnings: Diagnostics,
-    variables: Variables<'a>,
-    /// The operations of the current graph.
+}
+
+/// The place in the current graph: the model, or the body of a loop.
+#[derive(Default)]
+struct Current {
+    /// The operations of the graph.
     nodes: Vec<CoreNode>,
     /// The nesting depth of loops.
     depth: usize,
     /// The current node.
     layer: LayerPlace,
+}
+
+/// The work so far, for limits.
+#[derive(Default)]
+struct Spent {
     /// The number of visited nodes; nodes of bodies count once per iteration.
     looked_at: usize,
+    /// The number of operations, including those of bodies.
+    operations: usize,
+    /// The work of operations on constants.
+    folded: limits::Folded,
+}
+
+/// Loops that cannot stay loops, and lengths that are known only at run time.
+#[derive(Default)]
+struct Loops {
     /// True if a loop failed because of its form, not because of its body.
     wants_unrolling: bool,
     /// True if a loop failed because of its run-time condition.
     wants_condition: bool,
     /// True if a loop takes its upper limit from the options.
     needs_max_steps: bool,
-    /// The number of operations, including those of bodies.
-    operations: usize,
-    /// The work of operations on constants so far.
-    folded: limits::Folded,
     /// By value: run-time lengths of outputs of loops that end by a condition.
     endings: HashMap<usize, until::Ending>,
     /// The run-time length that the current operation passes on.
     hands_on: Option<until::Ending>,
+}
+
+/// Values of integers.
+#[derive(Default)]
+struct IntegerValues {
     /// By value: the range of the integers.
     ranges: HashMap<usize, integers::Range>,
     /// By value: the integer input with these elements; true if the value has all elements in
     /// order.
     parameter_of: HashMap<usize, (usize, bool)>,
+}
+
+/// Values of which later operations need a part.
+#[derive(Default)]
+struct Cuts<'a> {
     /// Values from which a slice may remove the end.
     cuttable: HashMap<ValueId, cut::Cuttable<'a>>,
     /// By value without the elements across line ends of a convolution: the value with these
     /// elements, and the selection.
     lines: HashMap<usize, (usize, shape::Geometry)>,
+}
+
+/// The check of a model and its translation to core operations.
+struct Validation<'a> {
+    /// The current graph: the model, or the body of a loop.
+    model: &'a Model,
+    options: &'a Options,
+    purpose: Purpose,
+    diagnostics: Diagnostics,
+    /// By value; `None` before its node, after its last reader, or after an error.
+    known: Vec<Option<Known>>,
+    interned: Interned,
+    sizes: Sizes,
+    over_time: TimeFindings<'a>,
+    variables: Variables<'a>,
+    current: Current,
+    spent: Spent,
+    loops: Loops,
+    integers: IntegerValues,
+    cuts: Cuts<'a>,
+    /// The core model so far.
     valid: CoreModel,
 }
 
 impl<'a> Validation<'a> {
-    fn new(model: &'a Model, options: &'a Options, partial: bool) -> Self {
+    fn new(model: &'a Model, options: &'a Options, purpose: Purpose) -> Self {
+        let count = model.parameters.len();
         Self {
             model,
             options,
-            partial,
-            tries: false,
+            purpose,
             diagnostics: Diagnostics::default(),
             known: vec![None; model.values.len()],
-            interned: HashMap::new(),
-            scalars: HashMap::new(),
-            uses: vec![Uses::default(); model.parameters.len()],
-            batch_axes: Vec::new(),
-            sequence_axes: Vec::new(),
-            shapes: vec![None; model.parameters.len()],
-            open: None,
-            unknown_sizes: 0,
-            open_axes: vec![Vec::new(); model.parameters.len()],
-            layers: HashMap::new(),
-            most_lengths: None,
-            lookbacks: Vec::new(),
-            short_of: None,
-            restart_warnings: Diagnostics::default(),
+            interned: Interned::default(),
+            sizes: Sizes {
+                uses: vec![Uses::default(); count],
+                shapes: vec![None; count],
+                open_axes: vec![Vec::new(); count],
+                ..Sizes::default()
+            },
+            over_time: TimeFindings::default(),
             variables: Variables::default(),
-            nodes: Vec::new(),
-            depth: 0,
-            layer: LayerPlace::default(),
-            looked_at: 0,
-            wants_unrolling: false,
-            wants_condition: false,
-            needs_max_steps: false,
-            operations: 0,
-            folded: limits::Folded::default(),
-            endings: HashMap::new(),
-            hands_on: None,
-            ranges: HashMap::new(),
-            parameter_of: HashMap::new(),
-            cuttable: HashMap::new(),
-            lines: HashMap::new(),
+            current: Current::default(),
+            spent: Spent::default(),
+            loops: Loops::default(),
+            integers: IntegerValues::default(),
+            cuts: Cuts::default(),
             valid: CoreModel { name: model.name.clone(), files: model.files.clone(), ..CoreModel::default() },
         }
+    }
+
+    /// True if only a part of the model was read.
+    fn is_partial(&self) -> bool {
+        self.purpose == Purpose::Partial
+    }
+
+    /// True if hints may validate the model with other options.
+    fn tries_hints(&self) -> bool {
+        self.purpose == Purpose::Compile
     }
 
     fn run(&mut self) {
@@ -295,23 +351,23 @@ impl<'a> Validation<'a> {
         }
         self.instruction_sets();
         self.read_uses();
-        self.sequence_axes = axes::sequence_axes(self.model);
-        self.batch_axes = self.batch_axes();
-        self.shapes = self.parameter_shapes();
+        self.sizes.sequence_axes = axes::sequence_axes(self.model);
+        self.sizes.batch_axes = self.batch_axes();
+        self.sizes.shapes = self.parameter_shapes();
         for (index, &node) in self.model.parameters.iter().enumerate() {
             let node = &self.model.nodes[node];
             let value = &self.model.values[node.outputs[0].0];
             self.valid.parameters.push(Parameter {
                 names: names(&[&value.names[..]], &node.name),
-                shape: self.shapes[index].clone().unwrap_or_default(),
+                shape: self.sizes.shapes[index].clone().unwrap_or_default(),
                 element: value.element,
-                weight: self.uses[index].weight.is_some(),
+                weight: self.sizes.uses[index].weight.is_some(),
                 length: None,
                 rows: None,
             });
             // shapes that are not known have been reported
-            if self.shapes[index].is_some() {
-                let is_number = value.element.is_float() || self.uses[index].is_length();
+            if self.sizes.shapes[index].is_some() {
+                let is_number = value.element.is_float() || self.sizes.uses[index].is_length();
                 let known = match is_number {
                     true => Known::Source(Source::Parameter(index), value.element),
                     false => self.integers_of(node, index, value.element),
@@ -329,9 +385,9 @@ impl<'a> Validation<'a> {
                 results.insert(index, result);
             }
         });
-        self.valid.nodes = std::mem::take(&mut self.nodes);
+        self.valid.nodes = std::mem::take(&mut self.current.nodes);
         self.assignments();
-        if self.partial || self.diagnostics.has_errors() {
+        if self.is_partial() || self.diagnostics.has_errors() {
             return;
         }
         assert_eq!(results.len(), self.model.results.len(), "validate: an output is missing and nothing was said");
@@ -362,12 +418,12 @@ impl<'a> Validation<'a> {
         let model = self.model;
         let mut readers = vec![0usize; model.values.len()];
         model.nodes.iter().flat_map(|node| &node.inputs).for_each(|input| readers[input.0] += 1);
-        let between = if self.depth == 0 { cut::between(model) } else { Vec::new() };
+        let between = if self.current.depth == 0 { cut::between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
-            self.looked_at += 1;
-            let outer = if self.depth == 0 { index } else { self.layer.outer };
-            self.layer = LayerPlace { outer, inner: index };
-            if self.looked_at > MOST_LOOKED_AT && self.depth > 0 {
+            self.spent.looked_at += 1;
+            let outer = if self.current.depth == 0 { index } else { self.current.layer.outer };
+            self.current.layer = LayerPlace { outer, inner: index };
+            if self.spent.looked_at > MOST_LOOKED_AT && self.current.depth > 0 {
                 self.bodies_too_large(node);
                 return;
             }
@@ -380,7 +436,7 @@ impl<'a> Validation<'a> {
                 _ if self.reads_iteration(node) || self.reads_open_end(node) || self.reads_empty(node) => {}
                 op => self.operation(node, op),
             }
-            self.hands_on = None;
+            self.loops.hands_on = None;
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
                 self.keep_for_cut(node);
             }
@@ -484,7 +540,7 @@ impl<'a> Validation<'a> {
     }
 
     fn iteration_is_read(&mut self, node: &Node) {
-        self.wants_unrolling = true;
+        self.loops.wants_unrolling = true;
         let found = "the number of the iteration is read";
         let help = "rewrite the body so that every iteration computes the same from what it is given";
         self.error(node, &node.origin, found, "a body that does not depend on it", help);
@@ -495,7 +551,7 @@ impl<'a> Validation<'a> {
         if tensor.len() > MOST_ELEMENTS {
             self.too_large(node, &self.model.values[value.0].origin, tensor.shape(), MOST_ELEMENTS);
         } else {
-            self.folded.given(tensor);
+            self.spent.folded.given(tensor);
             self.valid.has_bytes |= matches!(tensor.element(), ElementType::I8 | ElementType::U8);
             self.known[value.0] = Some(Known::Constant(tensor.clone(), tensor.element()));
         }
@@ -528,7 +584,9 @@ impl<'a> Validation<'a> {
                     }
                 }
             }
-            Known::Source(source @ Source::Parameter(i), _) if self.uses[i].is_length() && !element.is_float() => {
+            Known::Source(source @ Source::Parameter(i), _)
+                if self.sizes.uses[i].is_length() && !element.is_float() =>
+            {
                 Known::Source(source, element)
             }
             Known::Source(source, _) if element.is_float() && before.is_float() => {
@@ -587,7 +645,7 @@ impl<'a> Validation<'a> {
         let zero = self.number_like(&known, 0.0)?;
         let out = self.only_parts(node, &known, ending, &zero)?;
         if let Known::Source(Source::Value(value), _) = out {
-            self.endings.insert(value, until::Ending { is_zero: true, ..ending });
+            self.loops.endings.insert(value, until::Ending { is_zero: true, ..ending });
         }
         Some(out)
     }
@@ -606,10 +664,10 @@ impl<'a> Validation<'a> {
     fn set(&mut self, node: &Node, port: usize, known: Known) {
         let Some(output) = node.outputs.get(port) else { return };
         self.check_stated(node, *output, &self.shape_of(&known));
-        if let (Some(ending), Known::Source(Source::Value(value), _)) = (self.hands_on, &known)
+        if let (Some(ending), Known::Source(Source::Value(value), _)) = (self.loops.hands_on, &known)
             && !matches!(node.op, Op::ShapeOf)
         {
-            self.endings.insert(*value, ending);
+            self.loops.endings.insert(*value, ending);
         }
         self.known[output.0] = Some(known);
     }
@@ -627,9 +685,9 @@ impl<'a> Validation<'a> {
             CoreOp::Cell(cell) => cell.kind.op_name(),
             _ => node.kind.split(',').next().unwrap_or_default(),
         };
-        self.operations += 1;
+        self.spent.operations += 1;
         let (name, kind, ledger) = (node.name.clone(), kind.to_owned(), node.ledger.clone());
-        self.nodes.push(CoreNode { name, kind, op, ledger, layer: self.layer });
+        self.current.nodes.push(CoreNode { name, kind, op, ledger, layer: self.current.layer });
     }
 
     /// Refuses a shape above the limit for computed values.
@@ -645,7 +703,7 @@ impl<'a> Validation<'a> {
     }
 
     fn computable_up_to(&mut self, node: &Node, shape: &[usize], most: usize) -> Option<()> {
-        if self.operations >= MOST_OPERATIONS {
+        if self.spent.operations >= MOST_OPERATIONS {
             let found = format!("the model has more than {MOST_OPERATIONS} operations");
             let help = "split the model, and compile its parts one by one";
             self.error_of_many(node, found, format!("{MOST_OPERATIONS} or fewer"), help);
@@ -720,7 +778,7 @@ impl<'a> Validation<'a> {
     fn intern(&mut self, tensor: &Tensor) -> usize {
         let constants = &mut self.valid.constants;
         let (bytes, start) = tensor.place();
-        *self.interned.entry((bytes, start, tensor.element(), tensor.shape().to_vec())).or_insert_with(|| {
+        *self.interned.places.entry((bytes, start, tensor.element(), tensor.shape().to_vec())).or_insert_with(|| {
             constants.push(tensor.clone());
             constants.len() - 1
         })

@@ -41,7 +41,7 @@ impl Validation<'_> {
             let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else { continue };
             // the first axis counts rows, the last one features
             for axis in 1..stated.len().saturating_sub(1) {
-                let size = self.shapes[index].as_ref().map(|shape| shape[axis]);
+                let size = self.sizes.shapes[index].as_ref().map(|shape| shape[axis]);
                 let open = matches!(stated[axis], Dim::Dynamic { .. });
                 let steps = Steps { axis, rank: stated.len(), reordered: false, open };
                 let has_several = if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
@@ -70,7 +70,7 @@ impl Validation<'_> {
     fn export_of_keras(&self, input: usize, axis: usize) -> Vec<String> {
         let shape = |(index, &node): (usize, &usize)| {
             let stated = self.model.values[self.model.nodes[node].outputs[0].0].shape.as_deref().unwrap_or_default();
-            let known = self.shapes[index].as_deref();
+            let known = self.sizes.shapes[index].as_deref();
             let size = |at: usize| match (known.map(|known| known[at]), stated[at]) {
                 (Some(size), _) | (None, Dim::Fixed(size)) => size,
                 (None, Dim::Dynamic { .. }) if (index, at) == (input, axis) => EXAMPLE_STEPS,

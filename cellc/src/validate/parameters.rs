@@ -63,9 +63,10 @@ impl Validation<'_> {
     ) -> Option<Vec<usize>> {
         let node = &self.model.nodes[self.model.parameters[index]];
         let value = &self.model.values[node.outputs[0].0];
-        let is_weight = self.uses[index].weight.is_some();
+        let is_weight = self.sizes.uses[index].weight.is_some();
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
-        let is_read = value.element.is_float() || is_wide || value.element.bits() > 4 && !self.uses[index].is_length();
+        let is_read =
+            value.element.is_float() || is_wide || value.element.bits() > 4 && !self.sizes.uses[index].is_length();
         if !is_read {
             let found = format!("an input of type {}", value.element.name());
             let valid = format!("{}; i32 or i64; other integers and booleans that are no lengths", floats());
@@ -89,7 +90,7 @@ impl Validation<'_> {
             (Some(shape), Some(_)) => shape.iter().map(|&dim| if dim == Dim::Fixed(0) { ANY } else { dim }).collect(),
             (Some(shape), None) => shape.clone(),
             (None, Some(given)) => vec![ANY; given.len()],
-            (None, None) if self.partial => return None,
+            (None, None) if self.is_partial() => return None,
             (None, None) => {
                 // which shape works is tried once the whole model is known
                 let help = format!("give its shape, by {}", self.options.wording.of(Setting::Shape));
@@ -121,7 +122,7 @@ impl Validation<'_> {
             self.not_open(index, (axis, *size), &stated, given);
             return None;
         }
-        let batch_axes = self.batch_axes[index].clone();
+        let batch_axes = self.sizes.batch_axes[index].clone();
         let is_batch = |axis: usize| !is_weight && batch_axes.axes.contains(&axis);
         let is_time = |axis: usize| !is_weight && (!is_batch(axis) && !batch_axes.is_state || asked_for(axis));
         let mut shape = Vec::new();
@@ -134,12 +135,12 @@ impl Validation<'_> {
                 (None, Dim::Dynamic { .. }, Some(0)) if is_batch(axis) => return None,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => batch,
                 // the number of steps; an axis that counts the batch is one where that is asked for
-                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.open.is_some() => {
-                    self.open_axes[index].push(axis);
-                    self.open?
+                (None, Dim::Dynamic { .. }, _) if is_time(axis) && self.sizes.open.is_some() => {
+                    self.sizes.open_axes[index].push(axis);
+                    self.sizes.open?
                 }
                 // the options may yet fix it
-                (None, Dim::Dynamic { .. }, _) if self.partial => return None,
+                (None, Dim::Dynamic { .. }, _) if self.is_partial() => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
                         let found = format!(
@@ -155,7 +156,7 @@ impl Validation<'_> {
                     let help = format!("give the sizes, by {}", self.options.wording.of(Setting::Shape));
                     let found = format!("the input has the shape {}: {UNKNOWN_SIZES}", shape_text(&stated));
                     self.error(node, &value.origin, found, "sizes that are fixed when compiling", help);
-                    self.unknown_sizes += 1;
+                    self.sizes.unknown_sizes += 1;
                     return None;
                 }
             };
@@ -184,7 +185,9 @@ impl Validation<'_> {
             self.too_large(node, &value.origin, &shape, MOST_ELEMENTS);
             return None;
         }
-        if let (Some(batch), Some(&size), true) = (self.options.bindings.batch, shape.first(), self.uses[index].batch) {
+        if let (Some(batch), Some(&size), true) =
+            (self.options.bindings.batch, shape.first(), self.sizes.uses[index].batch)
+        {
             *batch_used = true;
             if size != batch {
                 let found = format!("the batch size {batch} is given, but the input has the shape {shape:?}");
@@ -218,8 +221,8 @@ impl Validation<'_> {
             self.shape_option(given),
             shape_text(stated)
         );
-        let axes = self.sequence_axes[index];
-        let is_features = stated.len() > 1 && axis + 1 == stated.len() && self.uses[index].features.is_some();
+        let axes = self.sizes.sequence_axes[index];
+        let is_features = stated.len() > 1 && axis + 1 == stated.len() && self.sizes.uses[index].features.is_some();
         let counts = match axes {
             _ if is_features => Some("features"),
             Some(axes) if axes.rows == axis => Some("the rows of a batch"),
@@ -271,15 +274,15 @@ impl Validation<'_> {
     /// another one.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
-        self.uses[index].features.filter(|&features| features != last)
+        self.sizes.uses[index].features.filter(|&features| features != last)
     }
 
     /// The sizes of an input, those that are open as the options or the weights have them where
     /// they do.
     pub(super) fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
-            let batch = self.options.bindings.batch.filter(|_| self.batch_axes[index].axes.contains(&axis));
-            let features = self.uses[index].features.filter(|_| axis + 1 == stated.len());
+            let batch = self.options.bindings.batch.filter(|_| self.sizes.batch_axes[index].axes.contains(&axis));
+            let features = self.sizes.uses[index].features.filter(|_| axis + 1 == stated.len());
             let said = given.and_then(|given| given[axis]).or(batch).or(features);
             said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
         };

@@ -17,7 +17,7 @@ impl<'a> Validation<'a> {
     pub(super) fn slices_by_run_time(&mut self, node: &Node) -> bool {
         let Some(axis) = self.axis_of_prefix(node) else { return false };
         if let Some((known, ending)) = self.prefix(node, axis) {
-            self.hands_on = Some(ending);
+            self.loops.hands_on = Some(ending);
             self.set(node, 0, known);
         }
         true

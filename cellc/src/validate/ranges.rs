@@ -53,7 +53,7 @@ impl Validation<'_> {
             if self.foldable(node, &[most], ElementType::I64).is_some()
                 && let Some((known, ending)) = self.open_range(node, start, step, most)
             {
-                self.hands_on = Some(ending);
+                self.loops.hands_on = Some(ending);
                 self.set(node, 0, known);
             }
             return;

@@ -53,7 +53,7 @@ impl Validation<'_> {
         if !axes.contains(&along) {
             let before = axes.iter().filter(|&&axis| axis < along).count();
             let along = if keep { along } else { along - before };
-            self.hands_on = Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
+            self.loops.hands_on = Some(Ending { parts_along: Some(along), is_zero: false, ..ending });
             return self.reduced(node, reduction, input, axes, keep);
         }
         let is_float = input.element().is_float();

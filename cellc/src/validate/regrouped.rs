@@ -199,7 +199,7 @@ impl Validation<'_> {
         let sets = recurrent.direction.map_or(1, Direction::count);
         let name = |role: CellPort| role.name(recurrent.direction.is_some());
         let computed = |role| move |by: String| format!("{} is computed at run time, by {by}", name(role));
-        let views = Views::new(&self.valid, &self.nodes);
+        let views = Views::new(&self.valid, &self.current.nodes);
         let (w, of_w) = views.order(given.w, [sets, hidden * sizes.input]).map_err(computed(CellPort::W))?;
         let (r, of_r) = views.order(given.r, [sets, hidden * hidden]).map_err(computed(CellPort::R))?;
         for root in [w, r] {

@@ -90,7 +90,7 @@ impl<'a> Validation<'a> {
             hs.push(h_out);
             cs.extend(c_out);
         }
-        hs.iter().for_each(|&h_out| _ = self.layers.insert(h_out, node));
+        hs.iter().for_each(|&h_out| _ = self.over_time.layers.insert(h_out, node));
         // the outputs in order: Y of a sequence, then the states
         let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
         let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
@@ -119,10 +119,10 @@ impl<'a> Validation<'a> {
         match recurrent.known(CellPort::Lengths)? {
             Known::Constant(tensor, _) => {
                 let most = (0..tensor.len()).filter_map(|row| usize::try_from(tensor.get_i64(row)?).ok()).max();
-                if let Some(most) = most.filter(|&most| self.open == Some(sizes.steps) && most != sizes.steps)
-                    && self.most_lengths.is_none_or(|(before, _)| before < most)
+                if let Some(most) = most.filter(|&most| self.sizes.open == Some(sizes.steps) && most != sizes.steps)
+                    && self.over_time.most_lengths.is_none_or(|(before, _)| before < most)
                 {
-                    self.most_lengths = Some((most, node));
+                    self.over_time.most_lengths = Some((most, node));
                 }
                 let mut lengths = Vec::with_capacity(tensor.len());
                 for row in 0..tensor.len() {

@@ -15,7 +15,7 @@ impl Validation<'_> {
         let mut produced = vec![false; model.values.len()];
         for node in &model.nodes {
             self.arity(node);
-            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.partial);
+            let exists = |input: &ValueId| produced.get(input.0).is_some_and(|&p| p || self.is_partial());
             if !node.inputs.iter().all(exists) {
                 let found = "no earlier operation produces this input";
                 self.error(node, &node.origin, found, "operations in the order in which they are computed", MALFORMED);
@@ -46,7 +46,7 @@ impl Validation<'_> {
                 self.diagnostics.push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
-        if model.results.is_empty() && depth == 0 && !self.partial {
+        if model.results.is_empty() && depth == 0 && !self.is_partial() {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
             self.diagnostics.push(diagnostic.valid("at least one Result").help("give the model an output"));
         }
@@ -120,7 +120,7 @@ impl Validation<'_> {
         if given.iter().any(|&n| n > 1) {
             let found = "a Parameter of the body is given more than once";
             self.error(node, &node.origin, found, "each of them once", "correct the port map");
-        } else if given.contains(&0) && !self.partial {
+        } else if given.contains(&0) && !self.is_partial() {
             let found = "a Parameter of the body that the port map does not name";
             self.error(node, &node.origin, found, "each of them once", "connect it");
         }

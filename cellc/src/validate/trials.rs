@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::interface::find_name;
 use super::parameters::{NO_SHAPE, UNKNOWN_SIZES, example};
 use super::states::begins_anew;
-use super::{Validation, is_right, validate_and_advise};
+use super::{Purpose, Validation, is_right, validate_and_advise};
 use crate::diagnostic::{Diagnostics, Setting};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
@@ -101,27 +101,27 @@ struct Found {
 impl Validation<'_> {
     /// True if the model is right with these shapes of inputs.
     pub(super) fn is_right_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        self.tries && is_right(self.model, &self.with_shapes(shapes))
+        self.tries_hints() && is_right(self.model, &self.with_shapes(shapes))
     }
 
     /// True if the model is right with these shapes of inputs, and nothing in it begins anew at
     /// every call.
     pub(super) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        self.tries
-            && validate_and_advise(self.model, &self.with_shapes(shapes), false)
+        self.tries_hints()
+            && validate_and_advise(self.model, &self.with_shapes(shapes), Purpose::Trial)
                 .is_ok_and(|(_, warnings)| !warnings.0.iter().any(|warning| begins_anew(&warning.found)))
     }
 
     /// True if the model would be right if the file left these axes of its inputs open.
     pub(super) fn is_right_if_open(&self, axes: &[(usize, usize)]) -> bool {
-        if !self.tries || axes.is_empty() {
+        if !self.tries_hints() || axes.is_empty() {
             return false;
         }
         let mut model: Model = self.model.clone();
         let mut shapes = Shapes::new();
         for &(index, axis) in axes {
             let value = model.nodes[model.parameters[index]].outputs[0];
-            let known = self.shapes[index].as_deref().unwrap_or_default();
+            let known = self.sizes.shapes[index].as_deref().unwrap_or_default();
             let Some(stated) = &mut model.values[value.0].shape else { return false };
             stated[axis] = Dim::Dynamic { min: 0, max: None };
             let sizes = known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
@@ -166,7 +166,7 @@ impl Validation<'_> {
     /// Shapes of inputs with so many steps. `time`: by input, the axis of the steps. `steps`: their
     /// number, by input.
     pub(super) fn shapes_of_steps(&self, time: &[Option<usize>], steps: &dyn Fn(usize) -> usize) -> Shapes {
-        let shapes = self.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
+        let shapes = self.sizes.shapes.iter().zip(time).enumerate().filter_map(|(index, (shape, axis))| {
             let mut sizes: Vec<Option<usize>> = shape.as_ref()?.iter().map(|&size| Some(size)).collect();
             match *axis {
                 Some(axis) => sizes[axis] = Some(steps(index)),
@@ -191,14 +191,14 @@ impl Validation<'_> {
         let shapes = time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
             let value = self.value_of(index);
             let stated = self.model.values[value.0].shape.as_ref()?;
-            let known = self.shapes[index].as_ref().filter(|known| known.len() > 2)?;
+            let known = self.sizes.shapes[index].as_ref().filter(|known| known.len() > 2)?;
             let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
             sizes[0] = Some(1);
             let open = (1..sizes.len() - 1).find(|&axis| matches!(stated[axis], Dim::Dynamic { .. }));
             match open {
                 Some(axis) => sizes[axis] = None,
                 // nothing but the recurrent operator says that the steps are elsewhere
-                None if self.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => return None,
+                None if self.sizes.sequence_axes[index].is_none_or(|axes| axes.rows != 0) => return None,
                 None => {}
             }
             Some((index, sizes))
@@ -226,7 +226,7 @@ impl Validation<'_> {
             .filter(|(_, diagnostic)| diagnostic.found.ends_with(UNKNOWN_SIZES))
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
-        if !self.tries {
+        if !self.tries_hints() {
             return;
         }
         for diagnostic in diagnostics.0.iter_mut().filter(|diagnostic| diagnostic.found == NO_SHAPE) {
@@ -253,7 +253,7 @@ impl Validation<'_> {
 
     /// A shape of an input of which the model says none.
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
-        let features = self.uses[index].features.map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
+        let features = self.sizes.uses[index].features.map_or_else(|| sizes_of_weights(self.model), |size| vec![size]);
         let shapes = features.iter().flat_map(|&size| {
             [vec![Some(1), Some(size)], vec![Some(1), None, Some(size)], vec![Some(1), Some(STEPS[0]), Some(size)]]
         });
@@ -267,11 +267,11 @@ impl Validation<'_> {
         let given = given.find(|(name, _)| find_name(&names, name, "in").ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
         let is_open = |axis: usize| matches!(sizes[axis], Dim::Dynamic { .. });
-        let is_weight = self.uses[index].weight.is_some();
-        let of_batch = &self.batch_axes[index];
+        let is_weight = self.sizes.uses[index].weight.is_some();
+        let of_batch = &self.sizes.batch_axes[index];
         let batch: Vec<usize> = of_batch.axes.iter().copied().filter(|_| !is_weight).collect();
         // a row of a cell is the last axis, and what has rows and no other axes has no steps
-        let last = sizes.len() - usize::from(sizes.len() > 2 || self.uses[index].batch);
+        let last = sizes.len() - usize::from(sizes.len() > 2 || self.sizes.uses[index].batch);
         let has_steps = !is_weight && !of_batch.is_state;
         let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
         // of convolutions over time, the steps are the last axis
@@ -281,7 +281,7 @@ impl Validation<'_> {
         let first = has_steps
             && !behind_channels
             && !of_batch.is_known
-            && !self.uses[index].batch
+            && !self.sizes.uses[index].batch
             && sizes.len() > 1
             && is_open(0);
         let mut stated = stated.iter().enumerate();

@@ -107,16 +107,16 @@ impl<'a> Validation<'a> {
         let back_edges = body.inputs.iter().filter(is_handed_on);
         let mut ranges: Ranges = back_edges.map(|input| self.range_of(&inputs[input.input])).collect();
         for attempt in 1..=MOST_ATTEMPTS {
-            let before = (self.diagnostics.0.len(), self.nodes.len());
+            let before = (self.diagnostics.0.len(), self.current.nodes.len());
             match self.attempt(node, body, inputs, cut, count, &ranges)? {
                 Ok(outputs) => {
-                    self.needs_max_steps |= count.may_cut;
+                    self.loops.needs_max_steps |= count.may_cut;
                     return Some(outputs);
                 }
                 // integers left the range that was assumed
                 Err(wider) => {
                     self.diagnostics.0.truncate(before.0);
-                    self.nodes.truncate(before.1);
+                    self.current.nodes.truncate(before.1);
                     let largest = f64::from(LARGEST_INTEGER);
                     let any = attempt + 1 == MOST_ATTEMPTS;
                     ranges = if any { vec![[-largest, largest]; ranges.len()] } else { wider };
@@ -209,7 +209,7 @@ impl<'a> Validation<'a> {
         let count = self.handed_on(node, Vec::new(), ElementType::I64, up_to)?;
         let running = self.handed_on(node, Vec::new(), ElementType::Bool, [0.0, 1.0])?;
         // what follows stands at the end of the body
-        let outer = std::mem::replace(&mut self.nodes, nodes);
+        let outer = std::mem::replace(&mut self.current.nodes, nodes);
         let kept = |this: &mut Self, new: &Known, old: Known| match ends {
             true => this.computed(node, E::Select, vec![running.clone(), new.clone(), old]),
             false => Some(new.clone()),
@@ -265,7 +265,7 @@ impl<'a> Validation<'a> {
             };
             pieces.push(value);
         }
-        let nodes = std::mem::replace(&mut self.nodes, outer);
+        let nodes = std::mem::replace(&mut self.current.nodes, outer);
         let (mut carried, mut out, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         for (_, Handed { initial, value, next }) in &handed {
             let Known::Source(Source::Value(value), _) = value else { return None };
@@ -297,7 +297,7 @@ impl<'a> Validation<'a> {
                 });
                 let truncated = may_cut.then_some(still);
                 let by = Opened::Loop;
-                self.endings.insert(*value, Ending { count, by, is_zero: true, truncated, parts_along: axis });
+                self.loops.endings.insert(*value, Ending { count, by, is_zero: true, truncated, parts_along: axis });
             }
         }
         let running = goes_on.and_then(|known| match known {
@@ -318,7 +318,7 @@ impl<'a> Validation<'a> {
 
     /// Warns of a largest count that no loop takes.
     pub(super) fn unneeded_count(&mut self) {
-        if self.options.bindings.max_steps.is_some() && !self.needs_max_steps {
+        if self.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
             let setting = self.options.wording.of(Setting::MaxSteps);
             let found = format!("{setting} has no effect: no loop of the model needs a largest count");
             self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found));
@@ -363,7 +363,7 @@ impl<'a> Validation<'a> {
         let Some(&(_, ending, axis)) = open.first() else { return false };
         match node.op {
             Op::Result | Op::Convert => {
-                self.hands_on = Some(ending);
+                self.loops.hands_on = Some(ending);
                 false
             }
             Op::ShapeOf => {
@@ -374,7 +374,7 @@ impl<'a> Validation<'a> {
             }
             Op::Elementwise(function) => match self.parts_of_elements(node, function, &open) {
                 Ok(axis) => {
-                    self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+                    self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                     false
                 }
                 Err(found) if ending.by == Opened::Loop => {
@@ -397,14 +397,14 @@ impl<'a> Validation<'a> {
             Op::Reduce { .. } if open[0].0 == 0 => false,
             // parts behind the last one get no share of it
             Op::Softmax { .. } => {
-                self.hands_on = Some(Ending { is_zero: false, ..ending });
+                self.loops.hands_on = Some(Ending { is_zero: false, ..ending });
                 false
             }
             Op::Convolution(ref of) if open.len() == 1 && open[0].0 == 0 => {
                 let errors = self.diagnostics.0.len();
                 match self.convolution_of_parts(node, of, ending, axis) {
                     Some((y, ending)) => {
-                        self.hands_on = Some(ending);
+                        self.loops.hands_on = Some(ending);
                         self.set(node, 0, y);
                     }
                     None if self.diagnostics.0.len() == errors => self.read_as_all(node, ending),
@@ -413,7 +413,7 @@ impl<'a> Validation<'a> {
                 true
             }
             Op::Normalize(normalization) if open.len() == 1 && self.normalizes_inside(node, normalization, axis) => {
-                self.hands_on = Some(Ending { is_zero: false, ..ending });
+                self.loops.hands_on = Some(Ending { is_zero: false, ..ending });
                 false
             }
             Op::MatMul { transpose_a, transpose_b } => {
@@ -423,7 +423,7 @@ impl<'a> Validation<'a> {
             Op::Gather { .. } | Op::Unsqueeze | Op::Squeeze { .. } | Op::Transpose if open.len() == 1 => {
                 let moved = self.moved_parts(node, open[0].0, axis);
                 if let Some(axis) = moved {
-                    self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+                    self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
                 } else {
                     self.read_as_all(node, ending);
                 }
@@ -441,7 +441,7 @@ impl<'a> Validation<'a> {
         if let &[(port, ending, along)] = open
             && let Some(axis) = self.parts_of_product(node, port, along, transposed[port])
         {
-            self.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
+            self.loops.hands_on = Some(Ending { parts_along: Some(axis), is_zero: false, ..ending });
             return false;
         }
         let errors = self.diagnostics.0.len();
@@ -594,7 +594,7 @@ impl<'a> Validation<'a> {
 
     pub(super) fn ending_of(&self, known: &Known) -> Option<Ending> {
         match known {
-            Known::Source(Source::Value(value), _) => self.endings.get(value).copied(),
+            Known::Source(Source::Value(value), _) => self.loops.endings.get(value).copied(),
             _ => None,
         }
     }
@@ -605,7 +605,7 @@ impl<'a> Validation<'a> {
         for at in 0..self.valid.results.len() {
             let result = &self.valid.results[at];
             let Source::Value(value) = result.source else { continue };
-            let Some(ending) = self.endings.get(&value) else { continue };
+            let Some(ending) = self.loops.endings.get(&value) else { continue };
             let called =
                 |ending: &str| -> Vec<String> { result.names.iter().map(|name| format!("{name}_{ending}")).collect() };
             let said = |names, element, source| ResultValue { names, shape: Vec::new(), element, source, parts: None };

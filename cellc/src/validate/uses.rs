@@ -35,7 +35,7 @@ impl Validation<'_> {
             root[self.model.nodes[node].outputs[0].0] = Some(index);
         }
         self.read_graph(self.model, root, true);
-        for (index, uses) in self.uses.clone().into_iter().enumerate() {
+        for (index, uses) in self.sizes.uses.clone().into_iter().enumerate() {
             let node = &self.model.nodes[self.model.parameters[index]];
             if let (Some(weight), Some(data)) = (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref())) {
                 let found = format!("the input is both {weight} and {data}");
@@ -74,7 +74,7 @@ impl Validation<'_> {
         for node in &model.nodes {
             let weights = node.inputs.iter().filter_map(|input| Some((root[input.0]?, handed_on[input.0].clone()?)));
             for (parameter, text) in weights {
-                self.uses[parameter].weight.get_or_insert(text);
+                self.sizes.uses[parameter].weight.get_or_insert(text);
             }
             let of = |value: &ValueId| root[value.0];
             match &node.op {
@@ -108,7 +108,7 @@ impl Validation<'_> {
             for (port, input) in node.inputs.iter().enumerate() {
                 if let Some(parameter) = root[input.0].filter(|_| handed_on[input.0].is_none()) {
                     if port == 0 {
-                        let uses = &mut self.uses[parameter];
+                        let uses = &mut self.sizes.uses[parameter];
                         uses.features = uses.features.or_else(|| features(model, node, &roles));
                     }
                     self.read(parameter, node, roles.get(port).copied(), outermost);
@@ -118,7 +118,7 @@ impl Validation<'_> {
     }
 
     fn read(&mut self, parameter: usize, node: &Node, role: Option<CellPort>, outermost: bool) {
-        let uses = &mut self.uses[parameter];
+        let uses = &mut self.sizes.uses[parameter];
         let sequence = matches!(node.op, Op::Sequence(..));
         let text = match role {
             Some(role) => format!("{} of {}", role.name(sequence), node.label()),

@@ -114,7 +114,7 @@ impl<'a> Validation<'a> {
         };
         let stated = value.shape.as_ref();
         let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
-        if shape.is_none() && !self.partial {
+        if shape.is_none() && !self.is_partial() {
             let text = stated.map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
             let batch = self.options.wording.of(Setting::Batch(Some(1)));
@@ -136,12 +136,12 @@ impl<'a> Validation<'a> {
     }
 
     fn inside_a_loop(&mut self, node: &Node) -> bool {
-        if self.depth > 0 {
+        if self.current.depth > 0 {
             let found = "a variable inside a loop";
             let help = "carry the value from iteration to iteration by a back edge";
             self.error(node, &node.origin, found, "variables of the model itself", help);
         }
-        self.depth > 0
+        self.current.depth > 0
     }
 
     /// What becomes of the variables, once all of them have been seen: an Assign may come before
@@ -160,7 +160,7 @@ impl<'a> Validation<'a> {
             }
             let Some(&index) = self.variables.read.get(name) else {
                 // what is wrong with its ReadValue has been reported
-                if !self.diagnostics.has_errors() && !self.partial {
+                if !self.diagnostics.has_errors() && !self.is_partial() {
                     let found = format!("the variable {} is assigned, and no output needs what it holds", quoted(name));
                     match &never {
                         // a slip of the pen would leave that one as it was at the start

@@ -26,11 +26,11 @@ impl Validation<'_> {
         }
         let found = begins_anew(model, recurrences, dependence, needed, continued);
         let layers: Vec<(&Node, usize)> =
-            found.iter().filter_map(|(place, &steps)| Some((*self.layers.get(place)?, steps))).collect();
+            found.iter().filter_map(|(place, &steps)| Some((*self.over_time.layers.get(place)?, steps))).collect();
         let Some(&(first, steps)) = layers.first() else { return };
         let names: HashSet<*const Node> = layers.iter().map(|(node, _)| std::ptr::from_ref(*node)).collect();
         let notice = self.anew(model, recurrences, first, names.len(), steps);
-        self.restart_warnings.push(notice);
+        self.over_time.restart_warnings.push(notice);
     }
 
     /// The notice of so many layers, `node` the first of them.

@@ -46,7 +46,7 @@ impl Validation<'_> {
         if steps.is_empty() {
             steps.push(1);
         }
-        let found = self.lookbacks.iter();
+        let found = self.over_time.lookbacks.iter();
         let found: Vec<(&Node, Before, Front)> =
             found.filter_map(|of| Some((of.node, of.before, of.along(&steps)?))).collect();
         let Some(&(node, before, front)) = found.first() else { return };
@@ -64,7 +64,7 @@ impl Validation<'_> {
         ways.push("if every call is a whole sequence, reset the states before each".to_owned());
         let found = lost_history_found(&found, &kept);
         let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-        self.restart_warnings.push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
+        self.over_time.restart_warnings.push(warning.help(ways.join("; or ")).lines(lines.unwrap_or_default()));
     }
 }
 

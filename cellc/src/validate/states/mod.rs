@@ -260,7 +260,7 @@ impl<'a> Validation<'a> {
             Err(Refused { pair: StatePair { parameter, result: *result }, why, layer, remedy, others: Vec::new() })
         };
         if let Some(wrong) = recurrences.not_forward(&update.through) {
-            let layer = self.layers.get(&wrong.place).copied();
+            let layer = self.over_time.layers.get(&wrong.place).copied();
             return refused(why_never(wrong, layer), layer.map(|layer| (layer, wrong.order)), Remedy::Shape);
         }
         if fits.is_empty() {
@@ -391,12 +391,16 @@ impl<'a> Validation<'a> {
             } else if states.iter().any(|s| s.parameter == parameter || s.result == result) {
                 refuse("its input or its output is in another pair".to_owned(), "each in one pair".to_owned());
             } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
-                let why = why_never(wrong, self.layers.get(&wrong.place).copied());
+                let why = why_never(wrong, self.over_time.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
             } else if let Some(place) = recurrences.of_h_and_c(Source::Parameter(parameter))
                 && recurrences.update(model, r.source, true).is_some_and(|(of, ..)| of == Source::Parameter(parameter))
             {
-                let layer = self.layers.get(&place).map_or(String::new(), |node| format!(" of {}", quoted(&node.name)));
+                let layer = self
+                    .over_time
+                    .layers
+                    .get(&place)
+                    .map_or(String::new(), |node| format!(" of {}", quoted(&node.name)));
                 let found = format!("h and c{layer} start from the same elements of the input");
                 refuse_with(found, "an input for one of the two states".to_owned(), OWN_INPUTS);
             } else {

@@ -72,7 +72,7 @@ impl Validation<'_> {
         let mut restarts = Vec::new();
         let repeated = repeated_cells(model);
         for (place, lost) in found {
-            let Some(&node) = self.layers.get(&place) else { continue };
+            let Some(&node) = self.over_time.layers.get(&place) else { continue };
             if !seen.insert(node) {
                 continue;
             }
@@ -164,7 +164,8 @@ impl Validation<'_> {
         let no_state = self.options.wording.of(Setting::NoState);
         ways.push(format!("if every call should start from the initial state, pass {no_state}"));
         self.warn(node, found, ways.join("; or "));
-        if let Some(warning) = self.restart_warnings.0.last_mut().filter(|_| self.options.bindings.state != State::None)
+        if let Some(warning) =
+            self.over_time.restart_warnings.0.last_mut().filter(|_| self.options.bindings.state != State::None)
         {
             warning.lines = lines;
         }
@@ -174,7 +175,7 @@ impl Validation<'_> {
     fn warn(&mut self, node: &Node, found: String, help: String) {
         if self.options.bindings.state != State::None {
             let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
-            self.restart_warnings.push(warning.help(help));
+            self.over_time.restart_warnings.push(warning.help(help));
         }
     }
 
@@ -271,14 +272,15 @@ impl Validation<'_> {
             }
             let fits = |axis: &usize| {
                 let is_open = stated.is_none_or(|stated| matches!(stated.get(*axis), Some(Dim::Dynamic { .. })));
-                let is_batch = self.batch_axes[index].is_known && self.batch_axes[index].axes.contains(axis);
+                let is_batch =
+                    self.sizes.batch_axes[index].is_known && self.sizes.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
             // a row of features comes last, with the steps in front of it; of channels, the steps
             // come last
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
             // of several steps, the axis may be the first
-            let first = (open || steps > 1) && last > 1 && !self.uses[index].batch;
+            let first = (open || steps > 1) && last > 1 && !self.sizes.uses[index].batch;
             let mut likely: Vec<usize> = (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();
             likely.extend(Some(0).filter(|_| first));
             likely.extend(last..shape.len());

@@ -96,7 +96,9 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
     let model = long.model;
     let mut caches = growing(model);
     // an unknown shape is one that the options leave open
-    caches.retain(|cache| long.shapes[cache.input].is_none() || long.open_axes[cache.input].contains(&cache.axis));
+    caches.retain(|cache| {
+        long.sizes.shapes[cache.input].is_none() || long.sizes.open_axes[cache.input].contains(&cache.axis)
+    });
     let pairs: Vec<(String, String)> = caches.iter().map(|cache| cache.names(long)).collect();
     let (axis, (input, output)) = (caches.first()?.axis, pairs.first()?);
     let others = match &pairs[1..] {
@@ -129,10 +131,10 @@ pub(super) fn refused(long: &Validation) -> Option<Diagnostic> {
 /// Shapes for caches of one size, if nothing else is open: with one new element per call, if the
 /// model takes that.
 fn one_size(long: &Validation, caches: &[GrowingCache]) -> Option<Shapes> {
-    if long.open_axes.iter().any(|axes| axes.len() > 1) {
+    if long.sizes.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
     }
-    let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let time: Vec<Option<usize>> = long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
     let one = long.numbers_of_steps().into_iter().find_map(|size| {
         let with = |sizes: &dyn Fn(usize) -> usize| {

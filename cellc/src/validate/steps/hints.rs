@@ -7,6 +7,7 @@ use super::Validation;
 use crate::diagnostic::{Setting, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
+use crate::validate::Purpose;
 
 /// The most operations that are padded in a trial.
 const MOST_PADDED: usize = 32;
@@ -28,7 +29,7 @@ pub(in crate::validate) struct ShortOf {
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
 pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
-    let shorter = match long.uses.iter().any(Uses::is_length) {
+    let shorter = match long.sizes.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
     };
@@ -61,7 +62,7 @@ pub(super) fn fixed_steps(long: &Validation, time: &[Option<usize>]) -> String {
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` where that does not work.
 pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
-    if !long.tries {
+    if !long.tries_hints() {
         return None;
     }
     let mut model: Model = long.model.clone();
@@ -94,10 +95,10 @@ pub(super) fn pads_in_front(long: &Validation) -> Option<String> {
 
 /// The first window that is too long for one step.
 fn short_of(long: &Validation, model: &Model) -> Option<ShortOf> {
-    let mut one = Validation::new(model, long.options, false);
-    one.open = Some(1);
+    let mut one = Validation::new(model, long.options, Purpose::Trial);
+    one.sizes.open = Some(1);
     one.run();
-    one.short_of
+    one.over_time.short_of
 }
 
 /// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.

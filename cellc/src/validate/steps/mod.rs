@@ -24,12 +24,13 @@ pub(super) fn validate<'a>(
     if only_sizes && let Some(refused) = caches::refused(&long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
-    let open = long.open_axes.iter().all(|axes| axes.len() <= 1) && long.open_axes.iter().any(|axes| !axes.is_empty());
+    let open = long.sizes.open_axes.iter().all(|axes| axes.len() <= 1)
+        && long.sizes.open_axes.iter().any(|axes| !axes.is_empty());
     if !open {
         return None;
     }
     let one = with(Some(1));
-    let time: Vec<Option<usize>> = long.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    let time: Vec<Option<usize>> = long.sizes.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
         let by_shape = one.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
@@ -38,7 +39,7 @@ pub(super) fn validate<'a>(
         if only_sizes
             && asked
             && !long.diagnostics.has_errors()
-            && long.most_lengths.is_none()
+            && long.over_time.most_lengths.is_none()
             && let Some(why) = why_not_stepwise(&long.valid, steps, &time)
         {
             return Some(Err(Diagnostics(vec![not_stepwise(&long, &time, &why)])));
@@ -112,7 +113,7 @@ fn only_some(long: &Validation, one: &Validation, time: &[Option<usize>], steps:
         Diagnostics(vec![error.valid(ONE_BY_ONE).help(help)])
     };
     // as many steps as a constant says are right for one number of them
-    if let Some((most, node)) = long.most_lengths {
+    if let Some((most, node)) = long.over_time.most_lengths {
         let why = format!("sequence_lengths is a constant, {most} at most");
         const EXPORT: &str = "export the model with sequence_lengths that follow the number of steps";
         let help = match long.whole_shapes(time, &[most.max(1)]) {
