@@ -109,6 +109,8 @@ pub(crate) fn program(model: &CoreModel, plan: &Plan) -> Program {
     check(&program, "split");
     program.bodies.iter_mut().for_each(pass::unroll);
     check(&program, "unroll");
+    pass::single(&mut program.bodies);
+    check(&program, "single");
     for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, (isa, _))| isa.calls_each) {
         pass::gather(body);
     }

@@ -325,6 +325,14 @@ pub struct Condition {
     pub rust: &'static str,
 }
 
+#[cfg(feature = "builder")]
+impl Condition {
+    /// True if the preprocessor's condition has several terms.
+    pub(crate) fn has_terms(self) -> bool {
+        self.c.contains("&&") || self.c.contains("||")
+    }
+}
+
 /// The run-time question for an instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
@@ -347,9 +355,16 @@ pub struct Processor {
     /// by the prefix of the file, BASELINE by the baseline's number, and a line with SETS by the
     /// questions.
     pub c: &'static str,
-    /// Rust: helper functions of the questions.
+    /// C: the value of FEATURES in questions, in files without and with binary16 weights.
+    pub c_features: [&'static str; 2],
+    /// Rust: helper functions of the questions. Lines between `//* halves` and `//.` belong to files
+    /// with binary16 weights, those of `//* no halves` to others.
     pub rust: &'static str,
 }
+
+/// The feature of x86-64 for conversions of binary16, which files without binary16 weights do not
+/// ask for.
+pub(crate) const HALVES_FEATURE: &str = "f16c";
 
 /// C: loads of several vectors by one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -919,6 +934,13 @@ impl Arch {
     pub fn of_triple(triple: &str) -> &'static Self {
         let is_for = |arch: &&'static Self| arch.triples.iter().any(|begin| triple.starts_with(begin));
         TARGETS.into_iter().find(is_for).unwrap_or_default()
+    }
+
+    /// True if a compiler may compile the target's C for an Arm core that computes floats in
+    /// software, though the target does not say so.
+    #[cfg(feature = "builder")]
+    pub(crate) fn may_lack_fpu(&self) -> bool {
+        self.may_be("arm") && !self.c_refused.0.contains("__ARM_FEATURE_FMA") && !self.baseline.in_software
     }
 
     /// True if files of the target may run on a processor, given by Rust's name: `x86_64`.

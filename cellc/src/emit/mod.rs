@@ -23,9 +23,8 @@ mod weights;
 
 use std::collections::BTreeSet;
 
-use crate::arch::{Condition, Isa, Processor};
-use crate::kernel::Element;
-use crate::kernel::{Body, BodyRef, Program, Role};
+use crate::arch::{Condition, HALVES_FEATURE, Isa, Processor};
+use crate::kernel::{Body, BodyRef, Element, Program, Role};
 use crate::pack::Packed;
 use crate::request::Options;
 #[cfg(feature = "builder")]
@@ -173,6 +172,18 @@ impl<'a> Contents<'a> {
     fn narrow_weights(&self) -> BTreeSet<Element> {
         let weights = self.program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         weights.map(|buffer| buffer.element).filter(|element| *element != Element::F32).collect()
+    }
+
+    /// Whether weights are binary16.
+    fn has_halves_among_weights(&self) -> bool {
+        self.program.buffers.iter().any(|buffer| buffer.element == Element::F16)
+    }
+
+    /// Those processor features of a list that the file asks for: that for binary16 only where
+    /// weights are binary16.
+    fn features(&self, all: &str) -> String {
+        let is_asked = |feature: &&str| *feature != HALVES_FEATURE || self.has_halves_among_weights();
+        all.split(',').filter(is_asked).collect::<Vec<_>>().join(",")
     }
 
     /// Whether all weights are known.

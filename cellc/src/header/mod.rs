@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::activation;
 use crate::bound::Seen;
-use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Integers, WeightSource};
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Integers, Source, WeightSource};
 use crate::emit::names::Interface;
 use crate::free_run::FreeRun;
 use crate::model::{BiasPart, CellKind, ElementType, LedgerEntry, LstmGateOrder, ResetGate, WeightLayout};
@@ -88,6 +88,7 @@ pub(crate) fn lines(
         lines.push(String::new());
         lines.push(format!("cell {i}: {}", title(cell, model.steps.is_some())));
         lines.extend(cell.equations().iter().map(|l| format!("  {l}")));
+        lines.extend(operands(cell, model, interface));
         let order = gate_order(cell, interface);
         // readers write zeros for an omitted B
         lines.push(match adds_biases(model, cell) {
@@ -166,6 +167,51 @@ pub(crate) fn lines(
         lines.push(String::new());
     }
     lines.into_iter().flat_map(wrap).collect()
+}
+
+/// The inputs and outputs that are operands of a cell's equations, where they have names of their
+/// own.
+fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option<String> {
+    let before = |value: usize| {
+        let view = |node: &&CoreNode| matches!(&node.op, CoreOp::View(view) if view.out == value);
+        match &model.nodes.iter().find(view)?.op {
+            CoreOp::View(view) => Some(view.input),
+            _ => None,
+        }
+    };
+    let viewed = |mut source: Source| {
+        while let Source::Value(value) = source
+            && let Some(input) = before(value)
+        {
+            source = input;
+        }
+        source
+    };
+    let input = |source: Source| match viewed(source) {
+        Source::Parameter(at) => interface.inputs.iter().find(|field| field.index == at),
+        Source::Variable(at) => interface.variables.iter().find(|field| field.index == at),
+        Source::Constant(_) | Source::Value(_) => None,
+    };
+    let output = |value: usize| {
+        let mut outputs = interface.outputs.iter();
+        outputs.find(|field| {
+            model.results.get(field.index).is_some_and(|result| viewed(result.source) == viewed(Source::Value(value)))
+        })
+    };
+    let operands = [
+        ("x", Some(cell.x).and_then(input)),
+        ("hidden state h", Some(cell.h).and_then(input)),
+        ("cell state c", cell.c.and_then(input)),
+        ("attention a", cell.a.and_then(input)),
+        ("h'", cell.h_out.and_then(output)),
+        ("c'", cell.c_out.and_then(output)),
+    ];
+    let named = operands.into_iter().filter_map(|(operand, field)| {
+        let name = &field?.name;
+        (!operand.ends_with(&format!(" {name}")) && operand != name).then(|| format!("{operand} = {name}"))
+    });
+    let named: Vec<_> = named.collect();
+    (!named.is_empty()).then(|| format!("  {}", named.join(", ")))
 }
 
 /// The instruction sets with and without fused multiply-adds.

@@ -2,10 +2,12 @@
 
 mod expand;
 mod gather;
+mod single;
 mod split;
 mod unroll;
 
 pub(crate) use expand::expand;
 pub(crate) use gather::gather;
+pub(crate) use single::single;
 pub(crate) use split::split;
 pub(crate) use unroll::unroll;

@@ -9,6 +9,46 @@ use super::{
     RustVector, SCALAR, SCALAR_FMA, SOFT, X86_64,
 };
 
+/// Loads stand where they are needed.
+macro_rules! c_tuning_of_loads {
+    () => {
+        "\
+/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
+#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
+"
+    };
+}
+
+/// Products stand where they are computed.
+macro_rules! c_tuning_of_products {
+    () => {
+        "\
+/* Products stand where they are computed: moved down to the sums that use them, they keep their factors in registers.
+ * The same holds for values that only some paths need. */
+#pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
+"
+    };
+}
+
+/// Both where the compiler may have Helium.
+macro_rules! c_tuning_of_helium {
+    () => {
+        concat!(
+            c_tuning_of_loads!(),
+            "\
+#if defined(__ARM_FEATURE_MVE)
+/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
+#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
+/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
+#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
+#else
+",
+            c_tuning_of_products!(),
+            "#endif\n"
+        )
+    };
+}
+
 /// Four lanes of AArch64.
 const LANES_4: CVector = CVector {
     lanes: 4,
@@ -306,23 +346,14 @@ pub static AARCH64: Arch = Arch {
     ..X86_64
 };
 
-/// Tuning for gcc: loads stay next to their use.
-pub(super) const C_TUNING: &str = "\
-#if defined(__arm__)
-/* Loads stand where they are needed: moved up, as gcc's first scheduling pass does, they do not fit the registers. */
-#pragma GCC optimize(\"no-schedule-insns,no-tree-coalesce-vars\")
-#if defined(__ARM_FEATURE_MVE)
-/* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
-#pragma GCC optimize(\"no-tree-loop-vectorize,no-tree-slp-vectorize\")
-/* Vectors of weights are at constant distances from one pointer: several pointers do not fit the registers. */
-#pragma GCC optimize(\"no-tree-pre,no-auto-inc-dec\")
-#else
-/* Products stand where they are computed: moved down to the sums that use them, they keep their factors in registers.
- * The same holds for values that only some paths need. */
-#pragma GCC optimize(\"no-tree-ter,no-tree-pre\")
-#endif
-#endif
-";
+/// Tuning for gcc in a file for any machine: loads stay next to their use.
+pub(super) const C_TUNING: &str = concat!("#if defined(__arm__)\n", c_tuning_of_helium!(), "#endif\n");
+
+/// Tuning for gcc, for a core with Helium.
+const HELIUM_C_TUNING: &str = c_tuning_of_helium!();
+
+/// Tuning for gcc, for a core with an FPU and without Helium.
+const FPU_C_TUNING: &str = concat!(c_tuning_of_loads!(), c_tuning_of_products!());
 
 /// Tuning for gcc, for software floats: products stay next to their additions.
 const SOFT_C_TUNING: &str = "\
@@ -330,8 +361,9 @@ const SOFT_C_TUNING: &str = "\
 #pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
 ";
 
-/// The condition for a fused multiply-add as a function call.
-const NO_FMA: &str = "defined(__arm__) && !defined(__ARM_FEATURE_FMA)";
+/// The condition for a fused multiply-add as a function call, or for Helium: gcc uses Helium on its
+/// own, and Helium flushes subnormal numbers to 0.
+const NO_FMA: &str = "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
 
 /// Cortex-M4 with its FPU.
 pub static CORTEX_M4F: Arch = Arch {
@@ -341,10 +373,10 @@ pub static CORTEX_M4F: Arch = Arch {
     // rustc 1.96 has no FPU registers for assembly on this target: `sreg` "requires the `vfp2`
     // target feature", and no stable option enables `vfp2`
     baseline: &SCALAR_FMA,
-    c_tuning: &[C_TUNING],
+    c_tuning: &[FPU_C_TUNING],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
+        "compile it with -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
     ),
     instructions: Some(work::ONE_LANE),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"],
@@ -359,7 +391,7 @@ pub static CORTEX_M7: Arch = Arch {
     triples: &[],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
+        "compile it with -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
     begin: 2,
@@ -373,7 +405,7 @@ pub static CORTEX_M33: Arch = Arch {
     triples: &["thumbv8m.main-none-eabihf"],
     c_refused: (
         NO_FMA,
-        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
+        "compile it with -mcpu=cortex-m33 -mfloat-abi=hard; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0; for one with Helium, with --target cortex-m55",
     ),
     c_compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard"],
     begin: 2,
@@ -494,6 +526,7 @@ pub static CORTEX_M55: Arch = Arch {
     key: "cortex_m55",
     triples: &[],
     isas: &[&HELIUM],
+    c_tuning: &[HELIUM_C_TUNING],
     c_refused: (
         "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
         "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang -mcpu=cortex-m55+nomve.fp; for a processor without an FPU, generate it with --target cortex-m3 or cortex-m0",
@@ -617,7 +650,7 @@ pub static ARMV7: Arch = Arch {
     triples: &["armv7-"],
     baseline: &SCALAR,
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
-    c_tuning: &[C_TUNING],
+    c_tuning: &[FPU_C_TUNING],
     alignment: 8,
     instructions: Some(work::VFP),
     c_compiler: &["arm-linux-gnueabihf-gcc"],

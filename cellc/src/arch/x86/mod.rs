@@ -23,15 +23,15 @@ const C_ASKED_AMX: &str = "\
 defined(__x86_64__) && defined(__linux__) && defined(__LP64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 : __GNUC__ >= 11)";
 
-/// Detection by bits of cpuid leaf 1 in ecx, of leaf 7 in ebx, and of XCR0, the registers saved by
-/// the operating system. C conditions on other registers of leaf 7 are spelled out. Rust has one
+/// Detection by the features of [`CPUID`], by bits of leaf 7 in ebx, and of XCR0, the registers saved
+/// by the operating system. C conditions on other registers of leaf 7 are spelled out. Rust has one
 /// function per instruction set.
 macro_rules! cpuid {
-    ($asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
-        cpuid!($asked, RUST_ASKED, $leaf1_ecx, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)
+    ($asked:expr, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal, $rust_functions:expr) => {
+        cpuid!($asked, RUST_ASKED, $leaf7_ebx, $xcr0, $c, $rust, $rust_functions)
     };
     (
-        $asked:expr, $rust_asked:expr, $leaf1_ecx:literal, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal,
+        $asked:expr, $rust_asked:expr, $leaf7_ebx:literal, $xcr0:literal, $c:literal, $rust:literal,
         $rust_functions:expr
     ) => {
         Detection::Running(
@@ -39,11 +39,7 @@ macro_rules! cpuid {
             Question {
                 processor: &CPUID,
                 c: concat!(
-                    "(leaf1_ecx & ",
-                    $leaf1_ecx,
-                    "u) == ",
-                    $leaf1_ecx,
-                    "u && (leaf7_ebx & ",
+                    "(leaf1_ecx & FEATURES) == FEATURES && (leaf7_ebx & ",
                     $leaf7_ebx,
                     "u) == ",
                     $leaf7_ebx,
@@ -166,9 +162,8 @@ pub static AVX2: Isa = Isa {
     pass: 0,
     load_distance: LOAD_DISTANCE,
     fma: true,
-    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28), F16C (29); AVX2 (5); the state of vectors of
-    // 256 bits
-    detection: cpuid!(C_ASKED, "0x3c001000", "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
+    // AVX2 (5); the state of vectors of 256 bits
+    detection: cpuid!(C_ASKED, "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
     rust_features: "avx2,fma,f16c",
     c_features: "avx2,fma,f16c",
     rust_mul_add: MUL_ADD,
@@ -185,15 +180,7 @@ pub static AVX512: Isa = Isa {
     registers: 32,
     integer_registers: 32,
     // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
-    detection: cpuid!(
-        C_ASKED,
-        "0x3c001000",
-        "0xc0030020",
-        "0xe6",
-        "",
-        "has_avx512()",
-        include_str!("text/has_avx512.rs")
-    ),
+    detection: cpuid!(C_ASKED, "0xc0030020", "0xe6", "", "has_avx512()", include_str!("text/has_avx512.rs")),
     rust_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     c_features: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c",
     rust_vectors: &vectors::RUST_AVX512,
@@ -210,7 +197,6 @@ pub static AVX_VNNI: Isa = Isa {
     // as AVX2; AVX-VNNI (4)
     detection: cpuid!(
         C_ASKED_VNNI,
-        "0x3c001000",
         "0x20",
         "0x6",
         "\n            && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 0x10u) != 0",
@@ -233,7 +219,6 @@ pub static AVX512_VNNI: Isa = Isa {
     // as AVX-512; VNNI (11)
     detection: cpuid!(
         C_ASKED_VNNI,
-        "0x3c001000",
         "0xc0030020",
         "0xe6",
         "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0",
@@ -258,7 +243,6 @@ pub static AMX: Isa = Isa {
     detection: cpuid!(
         C_ASKED_AMX,
         "all(target_arch = \"x86_64\", target_pointer_width = \"64\", target_os = \"linux\")",
-        "0x3c001000",
         "0xc0030020",
         "0x600e6",
         "\n            && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ecx & 0x800u) != 0 && (edx & 0x3000000u) == 0x3000000u \
@@ -278,6 +262,8 @@ const MUL_ADD: &str = "_mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), 
 /// of Rust, an unsafe function in older versions.
 static CPUID: Processor = Processor {
     c_header: "cpuid.h",
+    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28); F16C (29), which came before AVX2
+    c_features: ["0x1c001000u", "0x3c001000u"],
     c: "
 #if CONDITION
 /* The instruction sets of the processor and the operating system, one bit each. The answer is kept, because cpuid is

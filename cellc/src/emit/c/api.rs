@@ -42,7 +42,7 @@ impl CFile<'_> {
     fn fallback(&self) -> String {
         match self.instead().next() {
             None => self.enumerator(self.isas[0].0),
-            Some(_) => "the compiler's choice".to_owned(),
+            Some(_) => "the one of the compiler's target".to_owned(),
         }
     }
 
@@ -173,7 +173,9 @@ impl CFile<'_> {
         }
         let (mut baselines, mut word) = (Vec::new(), "#if");
         for (isa, condition) in self.instead() {
-            baselines.push([self.isa(isa), vec![("CONDITION\n", format!("{word} {}\n", condition.c))]].concat());
+            baselines.push(
+                [self.isa(isa), vec![("CONDITION\n", format!("{word} {}\n", self.asked_as(condition)))]].concat(),
+            );
             word = "#elif";
         }
         let instead = !baselines.is_empty();
@@ -213,11 +215,11 @@ impl CFile<'_> {
     /// body, and a list with an entry if conditions exist.
     fn chosen_baselines(&self) -> [List; 2] {
         let fallback = self.isas[0].0;
-        let mut chosen: Vec<(&'static Isa, Vec<&str>)> = Vec::new();
+        let mut chosen: Vec<(&'static Isa, Vec<String>)> = Vec::new();
         for (isa, condition) in self.instead() {
             match chosen.last_mut().filter(|(last, _)| self.named(last) == self.named(isa)) {
-                Some((_, conditions)) => conditions.push(condition.c),
-                None => chosen.push((isa, vec![condition.c])),
+                Some((_, conditions)) => conditions.push(self.asked_as(condition)),
+                None => chosen.push((isa, vec![self.asked_as(condition)])),
             }
         }
         chosen.pop_if(|(last, _)| self.named(last) == self.named(fallback));
@@ -226,11 +228,7 @@ impl CFile<'_> {
             .enumerate()
             .map(|(at, (isa, conditions))| {
                 let word = if at == 0 { "#if" } else { "#elif" };
-                let any = match &conditions[..] {
-                    [one] => (*one).to_owned(),
-                    several => format!("({})", several.join(") \\\n    || (")),
-                };
-                [self.isa(isa), vec![("CONDITION\n", format!("{word} {any}\n"))]].concat()
+                [self.isa(isa), vec![("CONDITION\n", format!("{word} {}\n", conditions.join(" || ")))]].concat()
             })
             .collect();
         let has_conditions = !words.is_empty();
@@ -268,7 +266,9 @@ impl CFile<'_> {
         for processor in self.processors() {
             let condition = self.asked_of(processor).next().and_then(|isa| self.condition(isa));
             let set = |isa: &'static Isa| {
-                let c = isa.question().map_or("", |question| question.c).replace("PREFIX", self.prefix());
+                let features = processor.c_features[usize::from(self.has_halves_among_weights())];
+                let words = [("PREFIX", self.prefix()), ("FEATURES", features)];
+                let c = filled(isa.question().map_or("", |question| question.c), &words);
                 let enumerator = self.enumerator(isa);
                 let mut out = String::new();
                 let own = self.condition(isa).filter(|own| Some(own) != condition.as_ref());
@@ -294,7 +294,7 @@ impl OwnWords for CFile<'_> {
         let comma = if self.isas.last().is_some_and(|(last, _)| *last == isa) { "" } else { "," };
         let note = match self.condition(isa) {
             Some(_) => "",
-            None if self.instead().next().is_some() => " /* where the compiler chooses no other */",
+            None if self.instead().next().is_some() => " /* machines without a body of their own */",
             None => " /* every machine */",
         };
         vec![

@@ -78,9 +78,13 @@ impl CFile<'_> {
             self.upper()
         ));
         out.push_str(&shared);
-        out.push_str(&single_spaced(&self.preamble(&format!("{shared}{code}"), !shared.is_empty())));
+        let mut declared = String::new();
+        vectors::write(&mut declared, self, &used, &[&shared, &code]);
+        let preamble = self.preamble(&format!("{shared}{code}"), !shared.is_empty());
+        let conditions = self.conditions(&[&preamble, &declared, &*code].concat());
+        out.push_str(&single_spaced(&preamble.replace("CONDITIONS\n", &conditions)));
         out.push_str(&once.own_name(self.stem));
-        vectors::write(&mut out, self, &used, &[&shared, &code]);
+        out.push_str(&declared);
         weights::declare(&mut out, self);
         if self.interface.pool {
             out.push_str(&pool::source(self));
@@ -159,10 +163,42 @@ impl CFile<'_> {
     fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
             None => {
-                let others: Vec<_> = self.bodies_instead().map(|condition| format!("!({})", condition.c)).collect();
+                let others: Vec<_> = self.bodies_instead().map(|other| format!("!{}", self.asked_as(other))).collect();
                 Some(others.join(" && ")).filter(|_| !others.is_empty())
             }
-            Some(condition) => Some(condition.c.to_owned()),
+            Some(condition) => Some(self.asked_as(condition)),
+        }
+    }
+
+    /// A condition as the file spells it: by the macro of an instruction set, if it has several
+    /// terms.
+    fn asked_as(&self, condition: Condition) -> String {
+        let macro_of = |isa: &&'static Isa| isa.condition() == Some(condition) && condition.has_terms();
+        match self.special().find(macro_of) {
+            Some(isa) => format!("defined({})", self.macro_of(isa)),
+            None => condition.c.to_owned(),
+        }
+    }
+
+    /// The macro that is defined where the condition of an instruction set holds.
+    fn macro_of(&self, isa: &Isa) -> String {
+        format!("{}_HAS_{}", self.upper(), isa.name.to_ascii_uppercase())
+    }
+
+    /// Definitions of the macros for conditions that a text asks for.
+    fn conditions(&self, text: &str) -> String {
+        let is_asked = |isa: &&'static Isa| {
+            let spelled = format!("defined({})", self.macro_of(isa));
+            isa.condition().is_some_and(|condition| self.asked_as(condition) == spelled) && text.contains(&spelled)
+        };
+        let defined = |isa: &'static Isa| {
+            let condition = isa.condition().map_or("", |condition| condition.c);
+            format!("#if {condition}\n#define {}\n#endif\n", self.macro_of(isa))
+        };
+        let all: String = self.special().filter(is_asked).map(defined).collect();
+        match all.is_empty() {
+            true => all,
+            false => format!("/* The instruction sets of which this compilation has a body. */\n{all}"),
         }
     }
 
@@ -173,14 +209,14 @@ impl CFile<'_> {
         let (baseline_refused, baseline_help) = arch.c_baseline_refused;
         let mut others = self.isas.iter().filter(|(isa, _)| isa.is_chosen_when_compiling());
         let has_vectors = arch.baseline.lanes > 1 && others.all(|(isa, _)| isa.lanes > 1);
-        let no_other = self.bodies_instead().map(|condition| format!(" && !({})", condition.c)).collect();
+        let no_other = self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
         let headers = self.headers();
         let included = |(condition, headers): &(Condition, Vec<&str>)| {
             let headers = headers.iter().map(|header| format!("#include <{header}>\n")).collect();
-            vec![("CONDITION", condition.c.to_owned()), ("HEADERS\n", headers)]
+            vec![("CONDITION", self.asked_as(*condition)), ("HEADERS\n", headers)]
         };
         let attributes = |isa: &'static Isa| {
-            vec![("ATTRIBUTE", attribute(self.prefix(), isa)), ("FEATURES", isa.c_features.to_owned())]
+            vec![("ATTRIBUTE", attribute(self.prefix(), isa)), ("FEATURES", self.features(isa.c_features))]
         };
         let baseline = self.isas[0].0.c_header;
         let called = if self.extensions() { "static __attribute__((noinline, unused))" } else { "static" };

@@ -177,9 +177,9 @@ impl VectorFunction {
             None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
         };
         let fusing = fusing.iter().enumerate().map(|(at, isa)| {
-            let condition = isa.condition().expect("emit: what runs in the body of another has a condition").c;
+            let condition = isa.condition().expect("emit: what runs in the body of another has a condition");
             let word = if at == 0 { "#if" } else { "#elif" };
-            vec![("WORD", word.to_owned()), ("IS_FUSED", condition.to_owned()), ("FUSED", fused(isa))]
+            vec![("WORD", word.to_owned()), ("IS_FUSED", file.asked_as(condition)), ("FUSED", fused(isa))]
         });
         let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
@@ -194,11 +194,11 @@ impl VectorFunction {
         };
         let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
             let own = isa.c_vectors.iter().find(|own| own.lanes == lanes && has(own))?;
-            Some((isa.condition()?.c, own))
+            Some((file.asked_as(isa.condition()?), own))
         });
         let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
             let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
-            sharing.map_or_else(String::new, |(_, own)| fill(template(own), &args))
+            sharing.as_ref().map_or_else(String::new, |(_, own)| fill(template(own), &args))
         };
         let (head, body) = match (self.across, isa) {
             (Some(across), Some(isa)) => across.head_and_body(prefix, isa, [&float(prefix, 4), &bits(prefix, 4)]),
@@ -207,7 +207,7 @@ impl VectorFunction {
         };
         let words = [
             ("COUNT", &*self.count.to_string()),
-            ("IS_SHARING", sharing.map_or("", |(condition, _)| condition)),
+            ("IS_SHARING", sharing.as_ref().map_or("", |(condition, _)| condition)),
             ("DOT_PAIRS", &sharing_value(|own| own.dot_pairs, &["a", "b", "sum"])),
             ("DOT_QUADS", &sharing_value(|own| own.dot_quads, &["a", "b", "sum"])),
             ("LOAD_HALVES", &sharing_value(|own| own.load_f16, &["from"])),
@@ -234,6 +234,9 @@ impl VectorFunction {
         let words = words.map(|(word, value): (_, &str)| (word, value.to_owned()));
         let lists = [
             when("extensions", extensions),
+            when("bits", extensions && file.in_software()),
+            when("bits or floats", extensions && file.options.machine.target.may_lack_fpu()),
+            when("floats", !(extensions && file.in_software())),
             when("slow copies", extensions && file.options.machine.target.has_slow_copies()),
             when("fast copies", extensions && !file.options.machine.target.has_slow_copies()),
             when("no extensions", !extensions),
@@ -244,7 +247,7 @@ impl VectorFunction {
         match isa {
             Some(isa) => {
                 out.push('\n');
-                guarded(out, isa.condition().map(|condition| condition.c), &text);
+                guarded(out, isa.condition().map(|condition| file.asked_as(condition)).as_deref(), &text);
             }
             // lists that are long
             None if matches!(
@@ -320,10 +323,10 @@ pub(super) fn write(out: &mut String, file: &CFile<'_>, used: &BTreeSet<VectorFu
     let own = |isa: &&'static Isa| !isa.c_functions.is_empty() && file.named(isa) == *isa;
     for isa in file.special().filter(own) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
-        let condition = isa.condition().map(|condition| condition.c);
+        let condition = isa.condition().map(|condition| file.asked_as(condition));
         let called = called(&filled(isa.c_functions, &words), &[code, &[&texts]].concat());
         if !called.is_empty() {
-            guarded(out, condition, &called);
+            guarded(out, condition.as_deref(), &called);
         }
     }
     out.push_str(&texts);

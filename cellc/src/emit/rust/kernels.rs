@@ -187,7 +187,7 @@ impl RustFile<'_> {
         };
         let head = format!("{cfg} mod {}", isa.name);
         self.module(head, (isa, fused_by), body, &|shared, vectors| {
-            self.run(body, shared, &attribute(isa, fused_by), vectors)
+            self.run(body, shared, &attribute(self, isa, fused_by), vectors)
         })
     }
 
@@ -223,7 +223,7 @@ impl RustFile<'_> {
             out: String::new(),
             around: String::new(),
             functions: Vec::new(),
-            attribute: attribute(isa, fused_by),
+            attribute: attribute(self, isa, fused_by),
             used: BTreeSet::new(),
             vectors: Used::default(),
             by_lane: isa.by_lane,

@@ -3,12 +3,12 @@
 use super::lints::{MANY, UNUSED, UNUSED_NEW};
 use super::types::{has_long_list, parameter};
 use super::{Form, RustFile, pool, steps};
-use crate::arch::Isa;
+use crate::arch::{Isa, Processor};
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::surface::OwnWords;
 use crate::emit::tensors::{array, flat, zero};
-use crate::emit::text::{List, Word, listed, part};
+use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
 use crate::kernel::FLUSH_BELOW;
 use crate::request::Language;
@@ -30,7 +30,7 @@ impl RustFile<'_> {
         match name {
             "isa" => {
                 self.item(name)
-                    + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
+                    + &self.processors().iter().map(|processor| self.asked_of(processor)).collect::<String>()
                     + &self
                         .asked()
                         .filter_map(Isa::question)
@@ -41,6 +41,12 @@ impl RustFile<'_> {
             "pool" => pool::items(self.options.machine.target.apart),
             _ => self.item(name),
         }
+    }
+
+    /// The helper functions of the questions for a processor.
+    fn asked_of(&self, processor: &Processor) -> String {
+        let halves = self.has_halves_among_weights();
+        listed(processor.rust, &[when("halves", halves), when("no halves", !halves)], &[])
     }
 
     /// Where the file is not for the machine.

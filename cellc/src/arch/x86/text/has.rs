@@ -1,4 +1,9 @@
+//* halves
 /// True if the processor has AVX, FMA, F16C and the features `leaf7` (bits of cpuid leaf 7: ebx and ecx, and eax of subleaf 1), and if the
+//.
+//* no halves
+/// True if the processor has AVX, FMA and the features `leaf7` (bits of cpuid leaf 7: ebx and ecx, and eax of subleaf 1), and if the
+//.
 /// operating system saves the registers `xcr0` (bits of XCR0).
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "cpuid is a safe function in newer versions of core")]
@@ -7,8 +12,13 @@ fn has(leaf7: [u32; 3], xcr0: u64) -> bool {
     const XSAVE: u32 = 1 << 26;
     const OSXSAVE: u32 = 1 << 27;
     const AVX: u32 = 1 << 28;
+//* halves
     const F16C: u32 = 1 << 29;
     const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX | F16C;
+//.
+//* no halves
+    const LEAF1: u32 = FMA | XSAVE | OSXSAVE | AVX;
+//.
     // SAFETY: cpuid exists on every x86-64; xgetbv is called only if cpuid says that it is enabled
     unsafe {
         if core::arch::x86_64::__cpuid(0).eax < 7 {

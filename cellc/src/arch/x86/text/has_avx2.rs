@@ -1,4 +1,4 @@
-/// True if the processor has AVX2, FMA and F16C, and the system saves XMM and YMM.
+/// True if the processor has AVX2 and the features of [`has`], and the system saves XMM and YMM.
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
     const AVX2: u32 = 1 << 5;

@@ -1,4 +1,4 @@
-/// True if the processor has AVX2, FMA, F16C and AVX-VNNI, and the system saves XMM and YMM.
+/// True if the processor has AVX2, AVX-VNNI and the features of [`has`], and the system saves XMM and YMM.
 #[cfg(target_arch = "x86_64")]
 fn has_avx_vnni() -> bool {
     const AVX2: u32 = 1 << 5;

@@ -37,7 +37,7 @@ extern "C" {
 
 /* Pointers that must not overlap any other argument. */
 //* extensions
-#if defined(__GNUC__) || defined(_MSC_VER)
+#ifdef __GNUC__
 #define UPPER_RESTRICT __restrict
 #elif !defined(__cplusplus)
 //.

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+CONDITIONS
+
 //* extensions
 #if !defined(__GNUC__) && !defined(__clang__)
 #error "this file uses extensions of gcc and clang: generate it with --target portable for other compilers"
@@ -19,6 +21,10 @@
 #error "add -fno-fast-math for this file alone, behind the flags of the others; in CMake by the line:"
 //.
 //* no extensions
+/* C11 without extensions. Of what C11 adds to C99 the file needs _Alignof alone. */
+#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+#error "this file is C11 without extensions: -std=c11 of gcc and clang, /std:c11 of MSVC"
+#endif
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
     || defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "-ffast-math changes the results: the order and the rounding of every operation are part of them"

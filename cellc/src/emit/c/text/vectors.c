@@ -756,7 +756,7 @@ WORD IS_FUSED
 //: flush of one
 /* a, or 0 if its magnitude is below 2^-100. */
 UPPER_INLINE ATTRIBUTE float NAME(float a) {
-//* extensions
+//* bits or floats
 #ifdef __SOFTFP__
     const union {
         float value;
@@ -765,8 +765,17 @@ UPPER_INLINE ATTRIBUTE float NAME(float a) {
     return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
 #else
 //.
+//* bits
+    const union {
+        float value;
+        uint32_t bits;
+    } same = {a};
+    return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
+//.
+//* floats
     return IS_SMALL ? 0.0f : a;
-//* extensions
+//.
+//* bits or floats
 #endif
 //.
 }

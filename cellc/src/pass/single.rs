@@ -1,0 +1,151 @@
+use std::collections::BTreeMap;
+
+use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Walk, WindowId};
+
+/// Replaces loops of one iteration by their bodies. Where a kernel has as many loops in another
+/// body, and the same loop has several iterations there, the loop stays: emitted kernels of several
+/// instruction sets may then share one text.
+pub(crate) fn single(bodies: &mut [Body]) {
+    let counts: Vec<Vec<(String, Vec<Counted>)>> = bodies.iter().map(|body| counts_of(&body.kernels)).collect();
+    for body in bodies {
+        for kernel in &mut body.kernels {
+            let mut own = Vec::new();
+            count(kernel, &kernel.body, &mut own);
+            let same = counts.iter().flatten().filter(|(name, other)| *name == kernel.name && other.len() == own.len());
+            let mut is_single: Vec<_> = own.iter().map(|loops| loops.is_single()).collect();
+            for (_, other) in same {
+                is_single.iter_mut().zip(other).for_each(|(is_single, other)| *is_single &= other.is_single());
+            }
+            if is_single.contains(&true) {
+                let statements = std::mem::take(&mut kernel.body);
+                let mut scope = Scope { is_single: is_single.into_iter(), kernel, places: BTreeMap::new() };
+                let mut out = Vec::new();
+                scope.block(statements, &mut out);
+                scope.kernel.body = out;
+            }
+        }
+    }
+}
+
+/// A loop of a kernel.
+struct Counted {
+    count: usize,
+    /// True if the body needs the loop around it: it leaves the loop, reads the iteration, or reads
+    /// windows that compilers must keep apart.
+    is_needed: bool,
+}
+
+impl Counted {
+    fn is_single(&self) -> bool {
+        self.count == 1 && !self.is_needed
+    }
+}
+
+/// The loops of every kernel, by the kernel's name.
+fn counts_of(kernels: &[Kernel]) -> Vec<(String, Vec<Counted>)> {
+    let loops = |kernel: &Kernel| {
+        let mut all = Vec::new();
+        count(kernel, &kernel.body, &mut all);
+        (kernel.name.clone(), all)
+    };
+    kernels.iter().map(loops).collect()
+}
+
+/// Appends the loops of statements, outer ones first.
+fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
+    for stmt in body {
+        match stmt {
+            Stmt::For { count: turns, turn, walks, body, .. } => {
+                let is_left = matches!(body.last(), Some(Stmt::LeaveUnless { .. }));
+                let is_apart = walks.iter().any(|walk| kernel.unrelated.contains(&walk.window));
+                all.push(Counted { count: *turns, is_needed: turn.is_some() || is_left || is_apart });
+                count(kernel, body, all);
+            }
+            Stmt::Pick { body, .. } => count(kernel, body, all),
+            Stmt::If { then, otherwise, .. } => {
+                count(kernel, then, all);
+                count(kernel, otherwise, all);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Statements of one kernel, with the loops among them in order.
+struct Scope<'a, I> {
+    is_single: I,
+    kernel: &'a mut Kernel,
+    /// The places of the windows of loops that are gone.
+    places: BTreeMap<WindowId, Place>,
+}
+
+impl<I: Iterator<Item = bool>> Scope<'_, I> {
+    fn place(&self, place: Place) -> Place {
+        match place.base {
+            Base::Window(window) => self.places.get(&window).map_or(place, |of| of.at(place.offset)),
+            Base::Buffer(_) => place,
+        }
+    }
+
+    fn walk(&self, walk: Walk) -> Walk {
+        Walk { of: self.place(walk.of), ..walk }
+    }
+
+    fn block(&mut self, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
+        for stmt in body {
+            let stmt = match stmt {
+                Stmt::For { count, turn, backwards, walks, body } => {
+                    let is_single = self.is_single.next().unwrap_or(false);
+                    let walks: Vec<_> = walks.into_iter().map(|walk| self.walk(walk)).collect();
+                    if is_single {
+                        self.places.extend(walks.iter().map(|walk| (walk.window, walk.of)));
+                        self.kernel.passes.retain(|pass| walks.iter().all(|walk| walk.window != *pass));
+                        self.block(body, out);
+                        continue;
+                    }
+                    Stmt::For { count, turn, backwards, walks, body: self.inner(body) }
+                }
+                Stmt::Pick { at, count, walk, body } => {
+                    Stmt::Pick { at: self.expr(at), count, walk: self.walk(walk), body: self.inner(body) }
+                }
+                Stmt::If { less: (a, b), then, otherwise } => {
+                    let less = (self.expr(a), self.expr(b));
+                    Stmt::If { less, then: self.inner(then), otherwise: self.inner(otherwise) }
+                }
+                Stmt::LeaveUnless { less: (a, b) } => Stmt::LeaveUnless { less: (self.expr(a), self.expr(b)) },
+                Stmt::Let { var, mutable, value } => Stmt::Let { var, mutable, value: self.expr(value) },
+                Stmt::Set { var, value } => Stmt::Set { var, value: self.expr(value) },
+                Stmt::Store { to, value } => Stmt::Store { to: self.place(to), value: self.expr(value) },
+                Stmt::Copy(copied) => {
+                    let (from, to) = (self.place(copied.from), self.place(copied.to));
+                    Stmt::Copy(Copied { from, to, ..copied })
+                }
+                Stmt::Tiles(tiles) => {
+                    let [elements, weights, to] =
+                        [tiles.elements, tiles.weights, tiles.to].map(|place| self.place(place));
+                    Stmt::Tiles(Tiles { elements, weights, to, ..tiles })
+                }
+                Stmt::Comment(text) => Stmt::Comment(text),
+            };
+            out.push(stmt);
+        }
+    }
+
+    fn inner(&mut self, body: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        self.block(body, &mut out);
+        out
+    }
+
+    fn expr(&self, expr: Expr) -> Expr {
+        let all = |args: Vec<Expr>| args.into_iter().map(|arg| self.expr(arg)).collect();
+        match expr {
+            Expr::Load { from, lanes } => Expr::Load { from: self.place(from), lanes },
+            Expr::Splat { from, lanes } => Expr::Splat { from: self.place(from), lanes },
+            Expr::Length { from, least, most } => Expr::Length { from: self.place(from), least, most },
+            Expr::Op(operation, args) => Expr::Op(operation, all(args)),
+            Expr::Call(function, args) => Expr::Call(function, all(args)),
+            Expr::Const { .. } | Expr::Var(_) => expr,
+        }
+    }
+}
