@@ -1,13 +1,17 @@
 use std::collections::BTreeMap;
 
-use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Var, Walk, WindowId};
+use crate::kernel::{Base, Body, Copied, Expr, Kernel, Local, Place, Stmt, Tiles, Var, Walk, WindowId};
 
 /// Unrolls all loops of kernels with `unroll` set: windows become constant offsets.
 pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
         if kernel.unroll {
             let body = std::mem::take(&mut kernel.body);
-            let mut scope = Unroll { kernel, windows: BTreeMap::new(), renamed: BTreeMap::new() };
+            // every iteration has values of its own
+            let locals = std::mem::take(&mut kernel.locals);
+            kernel.chains.clear();
+            kernel.meanwhile.clear();
+            let mut scope = Unroll { kernel, locals, windows: BTreeMap::new(), renamed: BTreeMap::new() };
             let mut out = Vec::new();
             scope.block(&body, &mut out);
             kernel.body = out;
@@ -17,6 +21,8 @@ pub(crate) fn unroll(body: &mut Body) {
 
 struct Unroll<'a> {
     kernel: &'a mut Kernel,
+    /// The kernel's variables before unrolling.
+    locals: Vec<Local>,
     /// The place of each window in the current iteration.
     windows: BTreeMap<WindowId, Place>,
     /// The name of a loop body's variable in the current iteration.
@@ -33,7 +39,7 @@ impl Unroll<'_> {
 
     /// A new variable for `var` in the current iteration.
     fn rename(&mut self, var: Var) -> Var {
-        let local = self.kernel.locals[var.0].clone();
+        let local = self.locals[var.0].clone();
         let fresh = self.kernel.local(local.name, local.ty);
         self.renamed.insert(var, fresh);
         fresh

@@ -123,6 +123,8 @@ pub(super) struct Needs {
     pub(super) is_fused: bool,
     /// Values of several registers.
     pub(super) joined: Joined,
+    /// Macros that add a row of weights to sums of one register each, by name.
+    pub(super) rows: BTreeMap<String, String>,
 }
 
 impl<'a> C<'a> {
@@ -679,7 +681,10 @@ impl Dialect for C<'_> {
     }
 
     fn add_row(&mut self, row: &RowText<'_>) -> bool {
-        self.is_named(row.row.lanes) && self.joined_row(row)
+        match self.is_named(row.row.lanes) {
+            true => self.joined_row(row),
+            false => self.loaded_row(row),
+        }
     }
 
     fn unrolled_by(&mut self, turns: usize) {

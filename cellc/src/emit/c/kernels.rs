@@ -113,7 +113,8 @@ impl<'f> Texts<'f> {
         let kernels = once.kernels(isa, &self.kernels);
         // activations that are shared are spelled by operations on registers
         let declared = if self.dialect.shares { [registers, functions] } else { [functions, registers] };
-        let mut out = [&title, &*declared.concat(), &types, &kernels].concat();
+        let rows: String = self.dialect.needs.rows.into_values().collect();
+        let mut out = [&title, &*declared.concat(), &types, &rows, &kernels].concat();
         run(file, isa, body, &self.shared, &mut out);
         out
     }

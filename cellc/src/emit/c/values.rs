@@ -11,6 +11,9 @@ use crate::emit::elements::spelling;
 use crate::emit::traversal::{Block, Context, Dialect, RowText, Text, TextKind, function_name};
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
+/// The fewest sums for which a macro adds a row of weights.
+const LEAST_SUMS_OF_MACRO: usize = 4;
+
 impl C<'_> {
     /// The lanes of each register of a value.
     fn registers_that_hold(&self, lanes: usize) -> Vec<usize> {
@@ -160,6 +163,65 @@ impl C<'_> {
         let x = if is_together { plus(&element.name, *at) } else { format!("{}[{at}]", element.name) };
         self.line(&format!("{name}({from}, {apart}{x}, {});", places.join(", ")));
         true
+    }
+
+    /// Adds a row of weights, all loaded at once, to sums of one register each by a macro.
+    pub(super) fn loaded_row(&mut self, text: &RowText<'_>) -> bool {
+        let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
+        let (ty, count) = (Type::f32(row.lanes), sums.len());
+        let together = self.loads(weights, ty);
+        let is_of_floats = weights.element == Element::F32 && element.element == Element::F32;
+        let is_together = row.is_loaded_first && row.apart == row.lanes && count <= together.most;
+        if !is_of_floats || !is_together || count < LEAST_SUMS_OF_MACRO {
+            return false;
+        }
+        self.needs.is_fused |= row.is_fused && self.fuses;
+        let ending =
+            if self.is_alone && ty.lanes == 1 { String::new() } else { "_".to_owned() + &self.ending(ty.lanes) };
+        let name = format!("{}_add_row_of_{count}{ending}", self.prefix).to_ascii_uppercase();
+        if !self.needs.rows.contains_key(&name) {
+            let text = self.row_macro(&name, weights, row.is_fused, (ty, count));
+            self.needs.rows.insert(name.clone(), text);
+        }
+        let from = plus(&weights.name, *first);
+        self.line(&format!("{name}({from}, {}[{at}], {});", element.name, sums.join(", ")));
+        true
+    }
+
+    /// A macro that loads all weights of a row and adds them.
+    fn row_macro(&mut self, name: &str, weights: &Block, is_fused: bool, (ty, count): (Type, usize)) -> String {
+        let names = |of: &str| (0..count).map(|at| format!("{of}{at}")).collect::<Vec<_>>();
+        let (weight, sum) = (names("w"), names("sum"));
+        let row = Block { name: "row".to_owned(), ..weights.clone() };
+        let spelled = self.ty(ty);
+        let body = self.apart(|c| {
+            c.declare_loads(&weight.iter().map(String::as_str).collect::<Vec<_>>(), &row, 0, ty);
+            let x = match ty.lanes {
+                1 => "x".to_owned(),
+                _ => c.value(Text { text: "x".to_owned(), kind: TextKind::Number }, ty).text,
+            };
+            c.line(&format!("const {spelled} x_k = {x};"));
+            for (weight, sum) in weight.iter().zip(&sum) {
+                let [weight, x, added] = [weight, "x_k", sum].map(|text| Text::atom(text.to_owned()));
+                let value = if is_fused {
+                    c.operation(LaneOp::MulAdd, ty, vec![weight, x, added], Context::Kernel)
+                } else {
+                    let product = c.operation(LaneOp::Mul, ty, vec![weight, x], Context::Kernel);
+                    c.operation(LaneOp::Add, ty, vec![product, added], Context::Kernel)
+                };
+                let value = c.value(value, ty).text;
+                c.line(&format!("{sum} = {value};"));
+            }
+        });
+        let head = format!("#define {name}");
+        let parameters: Vec<_> = ["row".to_owned(), "x".to_owned()].into_iter().chain(sum).collect();
+        let head = flowing(&head, &parameters, "", " \\");
+        let body: String = body.lines().map(|line| format!("    {line} \\\n")).collect();
+        format!(
+            "\n/* Adds a row of weights times x to {}. A macro: of sums that a function takes by their addresses, gcc moves\n \
+             * some from register to register. */\n{head} \\\n    do {{ \\\n{body}    }} while (0)\n",
+            counted(count)
+        )
     }
 
     /// A function that loads all weights of a row and adds them.
