@@ -44,6 +44,8 @@ mod instructions;
 #[cfg(feature = "full")]
 mod machines;
 #[cfg(feature = "full")]
+mod misra;
+#[cfg(feature = "full")]
 mod names;
 #[cfg(feature = "full")]
 mod no_panic;

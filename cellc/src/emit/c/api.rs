@@ -66,18 +66,20 @@ impl CFile<'_> {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
         };
+        // MISRA C:2012 wants factors of one type (10.4)
+        let cast = if self.extensions() { "" } else { "(size_t)" };
         let steps = |StepTensor { field, each_step, .. }: StepTensor<'_>| match each_step {
-            true => format!(", {} + steps_done * {}", field.name, self.size(field)),
+            true => format!(", {} + steps_done * {cast}{}", field.name, self.size(field)),
             false => format!(", {}", field.name),
         };
         // places of tensors that differ from step to step
         let step_places = |StepTensor { field, written, each_step }: StepTensor<'_>| {
             let of = if written { "outputs" } else { "inputs" };
-            each_step.then(|| format!("{of}.{0} = {0} + steps_done * {1};", field.name, self.size(field)))
+            each_step.then(|| format!("{of}.{0} = {0} + steps_done * {cast}{1};", field.name, self.size(field)))
         };
         let state_places = |(state, output): (&Field, &Field)| {
             let swapped = |of: &str, field: &Field, odd: &str, even: &str| {
-                format!("{of}.{} = steps_done % 2 != 0 ? {odd} : {even};", field.name)
+                format!("{of}.{} = steps_done % 2u != 0u ? {odd} : {even};", field.name)
             };
             let held = format!("self->{}", state.name);
             [swapped("inputs", state, &held, &output.name), swapped("outputs", output, &output.name, &held)]

@@ -205,6 +205,23 @@ impl<'a> C<'a> {
         self.is_joined(lanes) || self.shares && (lanes > 1 || self.is_in_function())
     }
 
+    /// A number of elements. A file without extensions has it unsigned, as MISRA C:2012 wants
+    /// (10.4).
+    fn unsigned(&self, number: usize) -> String {
+        if self.extensions { number.to_string() } else { format!("{number}u") }
+    }
+
+    /// A subscript, of numbers as [`Self::unsigned`] spells them where it has counters.
+    fn subscript(&self, subscript: &Subscript) -> String {
+        let text = subscript.to_string();
+        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        if self.extensions || is_number(&text) {
+            return text;
+        }
+        let spelled = |word: &str| if is_number(word) { format!("{word}u") } else { word.to_owned() };
+        text.split(' ').map(spelled).collect::<Vec<_>>().join(" ")
+    }
+
     /// True if kernels call an activation with this number of lanes.
     pub(super) fn has_activations_of(&self, lanes: usize) -> bool {
         self.needs.called.iter().any(|(_, of)| *of == lanes)
@@ -757,7 +774,7 @@ impl Dialect for C<'_> {
     }
 
     fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
-        let i = counter(self.loops);
+        let (i, count) = (counter(self.loops), self.unsigned(count));
         self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
         self.blocks.push(true);
         self.loops += 1;
@@ -772,7 +789,7 @@ impl Dialect for C<'_> {
         let (from, to) = (&from.name, &to.name);
         if run > 1 && !repeated && !add {
             let pointer = |base: &str, at: String| if at == "0" { base.to_owned() } else { format!("{base} + {at}") };
-            let (to, from) = (pointer(to, write.to_string()), pointer(from, read.to_string()));
+            let (to, from) = (pointer(to, self.subscript(&write)), pointer(from, self.subscript(&read)));
             if vectors::copies_by_call(self.extensions, run) {
                 self.name("copy_floats", 1);
             }
@@ -786,6 +803,7 @@ impl Dialect for C<'_> {
             read.add(&i, isize::from(!repeated));
         }
         let sign = if add { "+=" } else { "=" };
+        let (write, read) = (self.subscript(&write), self.subscript(&read));
         self.line(&format!("{to}[{write}] {sign} {from}[{read}];"));
         if run > 1 {
             self.end_block();
@@ -844,14 +862,18 @@ impl Dialect for C<'_> {
         }
         if let Some(backwards) = backwards {
             let k = format!("{i}_k");
-            self.line(&format!("const size_t {k} = {backwards} ? {} - {i} : {i};", count - 1));
+            let last = self.unsigned(count - 1);
+            self.line(&format!("const size_t {k} = {backwards} ? {last} - {i} : {i};"));
             i = k;
         }
         for walk in walks {
             let constant = if walk.written { "" } else { "const " };
-            let k = if walk.reverse { format!("({} - {i})", count - 1) } else { i.clone() };
-            let k = if walk.step == 1 { k } else { format!("{k} * {}", walk.step) };
-            let from = plus(&walk.of.name, walk.offset);
+            let k = if walk.reverse { format!("({} - {i})", self.unsigned(count - 1)) } else { i.clone() };
+            let k = if walk.step == 1 { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
+            let from = match walk.offset {
+                0 => walk.of.name.clone(),
+                offset => format!("{} + {}", walk.of.name, self.unsigned(offset)),
+            };
             let ty = spelling(walk.of.element).c;
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }

@@ -221,7 +221,7 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
 //* states that are swapped
     PREFIX_inputs inputs = {INPUT_PLACES};
     PREFIX_outputs outputs = {OUTPUT_PLACES};
-    if (steps == 0) {
+    if (steps == 0u) {
         return;
     }
     PREFIX_step(self STEPS_NAMES);
@@ -230,7 +230,7 @@ void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
         STEPS_PLACES
         ADVANCE(ADVANCE_ARGUMENTS);
     }
-    if (steps % 2 == 0) {
+    if (steps % 2u == 0u) {
         STEPS_KEEP
     } else {
         STEPS_GIVE
