@@ -125,9 +125,9 @@ fn literal(text: &str, behind_word: bool) -> Option<usize> {
             return Some(ends(start, &format!("\"{}", "#".repeat(hashes))));
         }
     }
-    if text.starts_with('"') {
+    if let Some(inner) = text.strip_prefix('"') {
         let mut escaped = false;
-        let end = text[1..].find(|c| {
+        let end = inner.find(|c| {
             let ends = c == '"' && !escaped;
             escaped = c == '\\' && !escaped;
             ends

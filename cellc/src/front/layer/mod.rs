@@ -255,7 +255,7 @@ impl Declared {
         }
         match weights {
             Some(weights) => {
-                let constants = weights.tensors().into_iter();
+                let constants = weights.tensors();
                 inputs.extend(constants.map(|(name_of, tensor)| graph.constant(&numbered(name_of), tensor, name)));
             }
             None => inputs.extend(self.weights_at_run_time(graph, &cell, numbered)),
