@@ -60,7 +60,7 @@ impl CoreCell {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
 
-    /// The values that the cell computes for later nodes.
+    /// The values computed for later nodes.
     pub fn outputs(&self) -> Vec<usize> {
         [self.y, self.h_out, self.c_out].into_iter().flatten().collect()
     }
@@ -124,7 +124,7 @@ pub struct Sequence {
 pub enum Lengths {
     /// All T.
     Full,
-    /// Known when compiling, N of them, none above T.
+    /// The N lengths, known when compiling; none above T.
     Constant(Vec<usize>),
     /// The i-th of [`CoreModel::parameters`], integers `[N]`; clamped to 0..=T.
     Parameter(usize),

@@ -17,7 +17,7 @@ pub struct Convolve {
     pub outputs: usize,
     /// Elements of a channel of x, including padding.
     pub length: usize,
-    /// Zeros before the lines of x, and after them.
+    /// Zeros before the first line of a channel of x, and after the last line.
     pub pads: (usize, usize),
     /// Lines per channel of x, and zeros before each line.
     pub lines: (usize, usize),
@@ -68,7 +68,8 @@ impl Pairs {
     }
 }
 
-/// Upper limit for groups of one channel; a convolution with more such groups is depthwise.
+/// Upper limit for groups of one channel. A convolution with more groups of one channel is
+/// depthwise.
 pub const MOST_PRODUCTS: usize = 4;
 
 impl Convolve {
@@ -89,7 +90,7 @@ impl Convolve {
         self.lines.0 * (self.line() - self.lines.1)
     }
 
-    /// Elements of a line, including the zeros before it.
+    /// Elements of a line, including the zeros before the line.
     pub fn line(&self) -> usize {
         (self.length - self.pads.0 - self.pads.1) / self.lines.0
     }

@@ -18,16 +18,15 @@ use super::{CoreModel, CoreNode, CoreOp, Source, View};
 /// The knowledge about small magnitudes in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Small {
-    /// Elements of an input or a state, unchanged: the operation that reads the tensor flushes
-    /// them.
+    /// Elements of an input or a state, unchanged: the reading operation flushes the elements.
     Given,
-    /// The tensor may hold small magnitudes, and operations compute with them.
+    /// The tensor may hold small magnitudes, and operations compute with small magnitudes.
     Kept,
     /// The tensor holds no small magnitudes.
     Flushed,
 }
 
-/// The flushed tensors of a model, and the operations that flush them.
+/// The flushed tensors of a model, and the flushing operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
     /// `None` if the option to keep denormals is set.
@@ -98,7 +97,7 @@ impl Denormals {
         self.of(source) == Small::Given || self.before().any(|i| source == Source::Parameter(i))
     }
 
-    /// True if the operation that computes a value flushes the value.
+    /// True if the operation with this output flushes the output.
     pub fn is_flushed_at(&self, value: usize) -> bool {
         self.known.as_ref().is_some_and(|known| known.at.contains(&value))
     }
@@ -180,8 +179,8 @@ impl Known {
     }
 }
 
-/// The parameters that an operation would copy to flush, or whose elements an operation reads
-/// several times.
+/// The parameters to flush before the reading operation, which would copy the parameter to flush it
+/// or reads elements several times.
 fn copied(model: &CoreModel) -> BTreeSet<usize> {
     // by value: the parameter under a view
     let mut shown = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! The facts about each core operation: what other stages ask instead of matching all operations.
+//! The facts about each core operation. Other stages ask for facts instead of matching all
+//! operations.
 
 use std::ops::Range;
 
@@ -12,15 +13,15 @@ use super::{
 pub struct Facts {
     /// The operation in names of kernels.
     pub name: &'static str,
-    /// The operands without weights; for a loop also the outer values that its body reads.
+    /// The operands without weights; for a loop also the outer values read by its body.
     pub operands: Vec<Source>,
     /// The weights.
     pub weights: Vec<WeightSource>,
-    /// The values that the operation computes for later nodes.
+    /// The values computed for later nodes.
     pub outputs: Vec<usize>,
     /// The work of one execution.
     pub work: Work,
-    /// The steps that an element of the outputs depends on.
+    /// The steps needed for an element of the outputs.
     pub over_time: OverTime,
     /// The operands that make the outputs zero.
     pub zeros: Zeros,
@@ -68,7 +69,7 @@ pub enum Effort {
     Function,
 }
 
-/// The steps that an element of the outputs depends on, if the operands have an axis of time.
+/// The steps needed for an element of the outputs, if the operands have an axis of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverTime {
     /// The element's own step; operands broadcast.
@@ -81,7 +82,7 @@ pub enum OverTime {
     /// All steps, if the last this many elements of the operand include the axis of time. Otherwise
     /// the element's own step.
     CombinesRows(usize),
-    /// The step of the index. The table must be the same for all steps.
+    /// The step of the index. The table must not depend on the step.
     Selects,
     /// Neighbouring steps.
     Windows,
@@ -138,7 +139,7 @@ impl Work {
     }
 }
 
-/// The product of sizes; `usize::MAX` if it is larger.
+/// The product of sizes, at most `usize::MAX`.
 fn product(sizes: &[usize]) -> usize {
     sizes.iter().copied().fold(1, usize::saturating_mul)
 }

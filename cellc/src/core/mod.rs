@@ -1,7 +1,8 @@
-//! The core: few operations, all sizes known, into which every model is translated.
+//! The core: a small set of operations with known sizes. Every model is translated into core
+//! operations.
 //!
-//! A [`CoreModel`] cannot be wrong: [`crate::validate`] has checked it. Later stages translate its
-//! operations to kernels, evaluate them or bound their errors.
+//! A [`CoreModel`] cannot be wrong: [`crate::validate`] has checked the model. Later stages
+//! translate operations to kernels, evaluate operations or bound their errors.
 
 mod cell;
 mod convolve;

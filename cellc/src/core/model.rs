@@ -6,7 +6,7 @@ use crate::model::{Activation, ElementType, InputFile, Tensor};
 /// An input of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its tensor names, then its layer name: what `emit::names` chooses from.
+    /// Its tensor names, then its layer name: the candidates for `emit::names`.
     pub names: Vec<String>,
     /// Its shape, all sizes known.
     pub shape: Vec<usize>,
@@ -57,8 +57,8 @@ pub struct StatePair {
     pub result: usize,
 }
 
-/// A recurrent layer of one step that starts every call from a constant state; its last state is
-/// lost.
+/// A recurrent layer of one step whose last state is lost: every call starts from the initial
+/// state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// The layer's name; may be anything.
@@ -112,7 +112,7 @@ pub struct CoreModel {
     pub results: Vec<ResultValue>,
     /// The state pairs kept between steps.
     pub states: Vec<StatePair>,
-    /// The layers that start anew at every call.
+    /// The layers whose last states are lost at the end of every call.
     pub restarts: Vec<Restart>,
     /// The inputs and outputs of each step, for an open number of steps; the model is one step
     /// then.
@@ -130,7 +130,7 @@ pub struct Steps {
 }
 
 impl CoreModel {
-    /// [`Self::in_f32`] grouped by reason, for the layers that satisfy the predicate.
+    /// [`Self::in_f32`] grouped by reason, for the layers with `asked(layer)`.
     pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
         let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for (layer, why) in self.in_f32.iter().filter(|(layer, _)| asked(layer)) {
@@ -172,7 +172,7 @@ impl CoreModel {
         all
     }
 
-    /// [`Self::all_nodes`] without the conversions of integer inputs to f32, which cellc adds.
+    /// [`Self::all_nodes`] without cellc's own conversions of integer inputs to f32.
     pub fn operations(&self) -> Vec<&CoreNode> {
         let mut nodes = self.all_nodes();
         nodes.retain(|node| !matches!(node.op, CoreOp::Integers(_)));

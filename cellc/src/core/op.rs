@@ -14,16 +14,16 @@ pub struct CoreNode {
     pub op: CoreOp,
     /// The interpretation of each attribute.
     pub ledger: Vec<LedgerEntry>,
-    /// The node of the input from which the operation comes.
+    /// The place of the input's node, translated into this operation.
     pub layer: LayerPlace,
 }
 
 /// The place of a node among those of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerPlace {
-    /// Index of the node, or of the loop or If around it, in the graph of the model.
+    /// Index of the node, or of the loop or If around the node, in the graph of the model.
     pub outer: usize,
-    /// Index of the node in the innermost graph that contains it.
+    /// Index of the node in the innermost graph around the node.
     pub inner: usize,
 }
 
@@ -37,7 +37,7 @@ pub enum CoreOp {
     Dense(Dense),
     /// `y[b] = a[b] b[b]`, both computed.
     MatMul(MatMul),
-    /// Windows that move element by element, times fixed weights.
+    /// Windows of stride 1, times fixed weights.
     Convolve(Convolve),
     /// Element by element.
     Pointwise(Pointwise),
@@ -59,7 +59,7 @@ pub enum CoreOp {
     TopK(TopK),
 }
 
-/// Integers are clamped to -2^22..=2^22 - 1: f32 holds these values, and sums of a few of them,
+/// Integers are clamped to -2^22..=2^22 - 1: f32 holds integers of this range, and sums of a few,
 /// exactly.
 pub const LARGEST_INTEGER: i32 = 1 << 22;
 
@@ -284,7 +284,7 @@ impl Reduce {
         if inner == 1 && size >= 32 { 16 } else { 1 }
     }
 
-    /// Sizes of the input before the reduced axes, along them, and after them.
+    /// Products of the input's sizes before the reduced axes, along the reduced axes, and after.
     pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
         [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]].map(|sizes| sizes.iter().product())
     }
@@ -321,13 +321,13 @@ pub struct Concat {
 pub struct CoreLoop {
     /// The number of iterations.
     pub trips: usize,
-    /// The inputs that are cut into pieces, one per iteration.
+    /// The sliced inputs, one piece per iteration.
     pub slices: Vec<LoopSlice>,
     /// The values passed from one iteration to the next.
     pub carried: Vec<LoopCarried>,
-    /// The index of the carried value that is the loop condition. If the condition is 0, an
-    /// iteration passes its values on unchanged and its pieces are 0, so that the remaining
-    /// iterations need no computation.
+    /// The carried value with the loop condition, as index into [`super::CoreModel::values`].
+    /// `None`: every iteration computes. If the condition is 0, an iteration passes its values on
+    /// unchanged and its pieces are 0, so the remaining iterations need no computation.
     pub running: Option<usize>,
     /// In order.
     pub body: Vec<CoreNode>,

@@ -42,7 +42,7 @@ impl Display for CoreModel {
 }
 
 impl CoreModel {
-    /// A line or more for each operation, those of loops' bodies further in.
+    /// At least one line for each operation. The operations of a loop's body are indented.
     fn nodes(&self, nodes: &[CoreNode], depth: usize, f: &mut Formatter<'_>) -> fmt::Result {
         let indent = "  ".repeat(depth);
         for node in nodes {
@@ -137,8 +137,7 @@ fn sources(list: &[Source]) -> String {
     list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The operation, its attributes, its inputs and what each attribute of the input was taken to
-/// mean.
+/// The operation, its attributes, its inputs and the interpretation of each attribute of the input.
 impl Display for CoreCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sequence = self.sequence.as_ref();

@@ -3,7 +3,8 @@
 use super::{CoreCell, CoreLoop, CoreNode, CoreOp, Lengths, Sequence, Source, WeightSource};
 
 impl CoreOp {
-    /// Drops the optional outputs that are not `needed`, by value.
+    /// Drops optional outputs, and a loop's slices, carried values and results, unless needed.
+    /// `needed`: by value, true if a Result or a variable depends on the value.
     pub(crate) fn drop_outputs(&mut self, needed: &[bool]) {
         let keep = |value: &mut Option<usize>| *value = value.filter(|&value| needed[value]);
         match self {

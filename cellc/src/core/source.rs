@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Where a tensor of a [`CoreModel`] comes from. All but sequence lengths are f32 to the kernels.
+/// The origin of a tensor of a [`CoreModel`]. All tensors but sequence lengths are f32 to the
+/// kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// The i-th of [`CoreModel::parameters`].
@@ -26,12 +27,12 @@ impl Display for Source {
     }
 }
 
-/// Where W, R, B or P come from.
+/// The origin of the weights W, R, B or P.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WeightSource {
     /// The i-th of [`CoreModel::constants`].
     Constant(usize),
-    /// The i-th of [`CoreModel::parameters`], which then has [`Parameter::weight`] set.
+    /// The i-th of [`CoreModel::parameters`], with [`Parameter::weight`] set.
     Parameter(usize),
     /// All zero: an omitted optional B.
     Zero,
