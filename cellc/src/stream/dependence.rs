@@ -1,51 +1,57 @@
-//! What tensors depend on, in one call and by way of variables from call to call.
+//! Dependence of tensors on inputs and variables, within a call and through variables from call to
+//! call.
 
 use std::cmp::max;
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, Zeros};
 
-/// What makes a tensor another one from call to call.
+/// The cause of a tensor's changes from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
-    /// Nothing: it is zero. So is what is multiplied with zero, though infinity times zero is none.
+    /// None: the tensor is zero. A product with zero counts as zero, although infinity times zero
+    /// is NaN.
     Zero,
-    /// Nothing: it is computed from constants alone.
+    /// None: the tensor is computed from constants alone.
     Never,
-    /// Variables, which are assigned what changes.
+    /// Variables whose next values change.
     Variables,
     /// Inputs.
     Inputs,
 }
 
-/// How a tensor follows from those that it is computed from.
+/// The effect of operands on a tensor: when the tensor is zero, and how changes of operands count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// Zero if every operand is zero.
     Linear,
     /// Zero if one operand is zero.
     Product,
-    /// It is never known to be zero.
+    /// Never known to be zero.
     Any,
-    /// What a variable becomes: an input changes a variable, and the variable is what changes then.
+    /// A variable: zero if its initial and next values are. Changes of its next value by inputs
+    /// count as [`Change::Variables`].
     Assigned,
 }
 
-/// What every value and every variable of a model depends on. Linear in the size of the model.
+/// The dependence of every value and every variable of a model. Computed in time linear in the size
+/// of the model.
 pub(crate) struct Dependence<'m> {
     model: &'m CoreModel,
-    /// By constant: whether every element is zero.
+    /// By constant: true if every element is zero.
     zeros: Vec<bool>,
-    /// By tensor: the values, then the variables.
+    /// By tensor: its rule and its operands. Tensors are numbered: the model's values, then its
+    /// variables.
     rules: Vec<(Rule, Vec<Source>)>,
     changes: Vec<Change>,
-    /// By tensor: two that depend on each other are of one group.
+    /// By tensor: the number of its group. Tensors of one group depend on each other.
     groups: Vec<usize>,
-    /// How often a tensor was looked at on behalf of one that it reads or that reads it.
+    /// Tensors visited by [`Self::propagate`] and [`Self::group`], with repetition: the cost of the
+    /// analysis.
     pub(crate) looks: usize,
 }
 
 impl<'m> Dependence<'m> {
-    /// `nodes`: all nodes of the model, those of bodies too.
+    /// `nodes`: all nodes of the model, including nodes in bodies of loops.
     pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let zeros = model.constants.iter().map(|tensor| (0..tensor.len()).all(|i| tensor.get_f32(i) == 0.0)).collect();
         let mut found = Self { model, zeros, rules: Vec::new(), changes: Vec::new(), groups: Vec::new(), looks: 0 };
@@ -63,7 +69,7 @@ impl<'m> Dependence<'m> {
         found
     }
 
-    /// What changes a tensor from call to call.
+    /// The cause of a tensor's changes from call to call.
     pub(crate) fn change(&self, source: Source) -> Change {
         match source {
             Source::Parameter(_) => Change::Inputs,
@@ -75,7 +81,8 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// Whether each of two tensors depends on the other one, from call to call.
+    /// True if `a` and `b` depend on each other, within a call or from call to call. False if one
+    /// of them is an input or a constant.
     pub(crate) fn mutual(&self, a: Source, b: Source) -> bool {
         match (self.tensor(a), self.tensor(b)) {
             (Some(a), Some(b)) => self.groups[a] == self.groups[b],
@@ -83,7 +90,7 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// The sources of a value; none for a value that is always zero.
+    /// The operands of a value. Empty for a value known to be zero.
     pub(crate) fn reads(&self, value: usize) -> &[Source] {
         if self.changes[value] == Change::Zero { &[] } else { &self.rules[value].1 }
     }
@@ -107,7 +114,7 @@ impl<'m> Dependence<'m> {
                 self.rules[slice.piece] = (Rule::Linear, vec![slice.of]);
             }
             for carried in &body.carried {
-                // a single iteration sees what was there before it
+                // a single iteration reads the initial value alone
                 let next = Some(carried.next).filter(|_| body.trips > 1);
                 let sources = [Some(carried.initial), next].into_iter().flatten();
                 self.rules[carried.value] = (Rule::Linear, sources.collect());
@@ -133,8 +140,8 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// Starts from what changes least, and raises what depends on more until nothing does. Returns
-    /// how many readers were looked at.
+    /// Starts every tensor at its least change, and raises readers to the changes of their operands
+    /// until all rules hold. Returns the number of visited readers.
     fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
         let least = |(rule, _): &(Rule, Vec<Source>)| if *rule == Rule::Any { Change::Never } else { Change::Zero };
         self.changes = self.rules.iter().map(least).collect();
@@ -152,7 +159,7 @@ impl<'m> Dependence<'m> {
             open.extend((self.changes[product] > Change::Zero).then_some(product));
         }
         let mut looks = 0;
-        // each is raised three times at most
+        // each tensor is raised at most three times
         while let Some(tensor) = open.pop() {
             for &reader in &readers[tensor] {
                 looks += 1;
@@ -175,13 +182,13 @@ impl<'m> Dependence<'m> {
         if least == Change::Zero { Change::Zero } else { most }
     }
 
-    /// Groups of tensors that depend on each other, by Kosaraju's algorithm. Returns how many
-    /// tensors were looked at on behalf of another one.
+    /// Finds the groups of mutually dependent tensors with Kosaraju's algorithm. Returns the number
+    /// of visited tensors, with repetition.
     fn group(&mut self, readers: &[Vec<usize>]) -> usize {
         let (count, mut looks) = (self.rules.len(), 0);
         let reader = |tensor: usize, at: usize| {
             let reader = *readers[tensor].get(at)?;
-            // what is zero depends on nothing
+            // a tensor of zeros depends on nothing
             Some(Some(reader).filter(|&reader| self.changes[reader] > Change::Zero))
         };
         let (mut order, mut seen) = (Vec::with_capacity(count), vec![false; count]);

@@ -1,24 +1,25 @@
-//! Where the elements of a tensor come from, through operations that only move elements.
+//! Origins of the elements of tensors, followed through views, concatenations and loops of one
+//! iteration.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 
-/// The most elements that are followed, one for each operation that they pass.
+/// Upper limit for the work of one [`Flow`]: an element counts once for every operation on its way.
 const MOST_FOLLOWED: usize = 1 << 26;
 
-/// An element of a tensor, in C order.
+/// A tensor, and the index of one of its elements in C order.
 pub(crate) type TensorElement = (Source, usize);
 
-/// What computes a value.
+/// The producer of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Producer<'m> {
     View(&'m View),
     Concat(&'m Concat),
-    /// A loop of one iteration: the value is another one.
+    /// A loop of one iteration: the value equals this tensor.
     Same(Source),
-    /// An operation that computes.
+    /// Any other operation. Elements are followed no further.
     Operation,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Flow<'m> {
 }
 
 impl<'m> Flow<'m> {
-    /// `nodes`: all nodes of the model, those of bodies too.
+    /// `nodes`: the nodes to follow elements through, including nodes in bodies of loops.
     pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let mut producers = vec![Producer::Operation; model.values.len()];
         for node in nodes {
@@ -48,25 +49,25 @@ impl<'m> Flow<'m> {
         Self { model, producers, followed: Cell::new(0) }
     }
 
-    /// Whether a way was too long to follow.
+    /// True if a search ended at [`MOST_FOLLOWED`].
     pub(crate) fn gave_up(&self) -> bool {
         self.followed.get() > MOST_FOLLOWED
     }
 
-    /// What computes a value.
+    /// The producer of a value.
     pub(crate) fn producer(&self, value: usize) -> Producer<'m> {
         self.producers[value]
     }
 
-    /// Where each element of a tensor comes from: none of them from an operation that only moves
-    /// elements. `None` where the way is too long.
+    /// The origin of each element of a tensor, in C order: an input, a constant, a variable, or a
+    /// value with [`Producer::Operation`]. `None` if the search ended at [`MOST_FOLLOWED`].
     pub(crate) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));
         let Source::Value(value) = source else { return Some(found) };
-        // by value: places in `found`, and the element that belongs there; a value reads values of
-        // smaller numbers
+        // By value: places in `found`, each with the index of the value's element for the place.
+        // Values read values of smaller numbers, so the largest open value comes first.
         let mut open = BTreeMap::from([(value, (0..len).map(|i| (i, i)).collect::<Vec<_>>())]);
         while let Some((value, elements)) = open.pop_last() {
             self.followed.set(self.followed.get().saturating_add(elements.len()));
@@ -93,7 +94,8 @@ impl<'m> Flow<'m> {
         Some(found)
     }
 
-    /// The element of an input of a Concat that an element of its output is.
+    /// The element of a Concat's inputs at element `index` of the output. `shape`: the output's
+    /// shape.
     fn part(&self, concat: &Concat, shape: &[usize], index: usize) -> TensorElement {
         let inner: usize = shape[concat.axis + 1..].iter().product();
         let (outer, mut along, rest) =
@@ -109,7 +111,7 @@ impl<'m> Flow<'m> {
     }
 }
 
-/// The element of the input of a view that an element of its output is.
+/// Index, in the input of a view, of element `index` of the output. `shape`: the output's shape.
 fn viewed(view: &View, shape: &[usize], index: usize) -> usize {
     let (mut rest, mut at) = (index, view.offset as isize);
     for (&size, &stride) in shape.iter().zip(&view.strides).rev() {

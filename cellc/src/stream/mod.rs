@@ -1,5 +1,5 @@
-//! Time in core models: which tensors change from call to call, what states are, and whether one
-//! step of a model can be repeated for every step of a sequence.
+//! Time in core models: changes of tensors from call to call, states, and models of one step for an
+//! open number of steps.
 
 pub(crate) mod dependence;
 mod flow;

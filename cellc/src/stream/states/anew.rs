@@ -1,4 +1,4 @@
-//! States that begin anew at each call of several steps, because nothing keeps them between calls.
+//! Layers of several steps per call whose states are lost at the end of every call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,11 +7,11 @@ use super::{Order, Recurrences};
 use crate::core::{CoreLoop, CoreModel, CoreOp, Source};
 use crate::stream::dependence::{Change, Dependence};
 
-/// Layers whose states begin anew, by their places, each with its number of steps.
+/// By place of a layer whose state is lost at the end of every call: the number of steps per call.
 type Anew = BTreeMap<usize, usize>;
 
-/// The layers that compute several steps of each call and begin each call from the same constant
-/// state. Empty for a model that is given whole sequences, or more than can be followed.
+/// The layers that compute several steps per call and do not continue from the previous call. Empty
+/// for a model that reads whole sequences: some layer runs in reverse or has sequence lengths.
 pub(crate) fn begins_anew(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -20,7 +20,7 @@ pub(crate) fn begins_anew(
     continued: &HashSet<usize>,
 ) -> Anew {
     let mut found = Anew::new();
-    // what runs in reverse, or has lengths of its own, is given whole sequences
+    // a layer in reverse, or with sequence lengths, reads whole sequences
     if recurrences.all.iter().any(|recurrence| recurrence.order != Order::Forward) {
         return found;
     }
@@ -31,7 +31,7 @@ pub(crate) fn begins_anew(
     found
 }
 
-/// Sequences of several steps.
+/// Adds sequence operators of several steps.
 fn sequences(model: &CoreModel, recurrences: &Recurrences, dependence: &Dependence, found: &mut Anew) {
     let repeated = repeated_cells(model);
     for recurrence in recurrences.all.iter().filter(|recurrence| recurrence.steps > 1) {
@@ -43,8 +43,8 @@ fn sequences(model: &CoreModel, recurrences: &Recurrences, dependence: &Dependen
     }
 }
 
-/// Loops over the pieces of what an input changes. `None` where one of them goes from the last
-/// piece to the first.
+/// Adds loops over slices of tensors that depend on inputs. `None` if such a loop reads its slices
+/// in reverse.
 fn loops(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -68,7 +68,8 @@ fn loops(
     Some(())
 }
 
-/// The first value that a loop hands on which begins from a constant and follows inputs.
+/// The place of a loop, its first carried value, if any carried value starts from constants and
+/// depends on inputs.
 fn carried_anew(body: &CoreLoop, recurrences: &Recurrences, dependence: &Dependence, needed: &[bool]) -> Option<usize> {
     let is_constant = |initial: Source| {
         let mut origins = recurrences.flow.origins(initial).into_iter().flatten();
@@ -81,13 +82,14 @@ fn carried_anew(body: &CoreLoop, recurrences: &Recurrences, dependence: &Depende
     begins.and(body.carried.first()).map(|carried| carried.value)
 }
 
-/// True if an input has an axis of so many steps.
+/// True if an input of at least three dimensions has an axis of length `steps` before the last
+/// axis.
 fn is_axis_of_steps(model: &CoreModel, steps: usize) -> bool {
     let has = |shape: &[usize]| shape.len() > 2 && shape[..shape.len() - 1].contains(&steps);
     model.parameters.iter().any(|parameter| !parameter.weight && has(&parameter.shape))
 }
 
-/// Cells that are written out, one for each step.
+/// Adds unrolled cells, one cell for each step.
 fn written_out_cells(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -110,8 +112,8 @@ fn written_out_cells(
     }
 }
 
-/// Products of a recurrent matrix that are written out, one for each step but perhaps the first,
-/// whose product is a constant.
+/// Adds unrolled products with a recurrent matrix, one product for each step. The product of the
+/// first step may be missing: with a constant initial state, the product is a constant.
 fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bool], found: &mut Anew) {
     let mut contents = WeightContents::new(model);
     let mut groups: HashMap<_, Vec<(usize, Source)>> = HashMap::new();
@@ -122,7 +124,7 @@ fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bo
             groups.entry(contents.number(dense.w)).or_default().push((dense.out, dense.x));
         }
     }
-    // what is kept, or given at every call, begins nothing anew
+    // a model with variables or state pairs keeps its states
     if !model.variables.is_empty() || !model.states.is_empty() {
         return;
     }
@@ -138,7 +140,7 @@ fn written_out_products(model: &CoreModel, dependence: &Dependence, needed: &[bo
     }
 }
 
-/// True if each of these products is computed from the one before.
+/// True if each product is computed from the product before.
 fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
     let mut depth: HashMap<Source, usize> = HashMap::new();
     let outputs: HashSet<usize> = products.iter().map(|(out, _)| *out).collect();

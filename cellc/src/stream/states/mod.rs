@@ -1,5 +1,5 @@
-//! The states of a model: what recurrent operators hand from step to step, where it begins, and
-//! where it goes.
+//! The states of a model: the values passed from step to step by recurrent operators, with their
+//! initial values and their values after the last step.
 
 mod anew;
 mod offered;
@@ -18,48 +18,49 @@ pub(crate) use words::Words;
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, Source};
 
-/// How a recurrent operator goes through time.
+/// The order of a recurrent operator's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// From the first step to the last, all of them.
+    /// From the first step to the last, every step.
     Forward,
     /// From the last step to the first.
     Reverse,
-    /// Each row has steps of its own.
+    /// Each row has its own number of steps.
     Lengths,
 }
 
-/// Something that a recurrent operator hands from step to step: h, c, or a back edge of a loop.
+/// A state passed from step to step: h or c of a cell, or a carried value of a loop.
 pub(crate) struct Recurrence<'m> {
-    /// What it is before the first step, by element; `None` where the way there is too long.
+    /// The origin of each element of the initial state. `None` if the search for the origins was
+    /// too long.
     pub(crate) initial: Option<Vec<TensorElement>>,
-    /// The values that hold it after the last step.
+    /// The values with the state after the last step.
     pub(crate) last: Vec<usize>,
     pub(crate) order: Order,
     pub(crate) steps: usize,
-    /// The cell and which of its states; `None` of a loop.
+    /// The cell and the letter of the state, 'h' or 'c'. `None` for a loop.
     pub(crate) cell: Option<(&'m CoreCell, char)>,
-    /// The value by which the checks find the layer.
+    /// The value that identifies the layer: [`place_of`] for a cell, the carried value for a loop.
     pub(crate) place: usize,
 }
 
-/// Every recurrence of a model, and what of the model reads a tensor for something else.
+/// Every recurrence of a model, and the tensors read for other purposes than as initial states.
 pub(crate) struct Recurrences<'m> {
     pub(crate) flow: Flow<'m>,
     pub(crate) all: Vec<Recurrence<'m>>,
-    /// By value that holds a state after the last step.
+    /// By value with a state after the last step: the index of the recurrence.
     by_last: HashMap<usize, usize>,
-    /// By Y of a sequence.
+    /// By value Y of a cell: the index of the recurrence of h.
     by_y: HashMap<usize, usize>,
-    /// By what is no value of an operation that only moves elements: how often each element is an
-    /// initial state.
+    /// By tensor and element: how many elements of initial states are this element. Moved elements
+    /// are counted at their origin.
     pub(crate) starts: HashMap<Source, Vec<usize>>,
-    /// What is read otherwise.
+    /// Tensors read for other purposes than as initial states.
     pub(crate) read: BTreeSet<Source>,
 }
 
 impl<'m> Recurrences<'m> {
-    /// `needed`: by value, whether anything depends on it.
+    /// `needed`: by value, true if a Result or a variable depends on the value.
     pub(crate) fn new(model: &'m CoreModel, needed: &[bool]) -> Self {
         let is_needed = |node: &&CoreNode| node.op.outputs().iter().any(|&value| needed[value]);
         let nodes: Vec<&CoreNode> = model.all_nodes().into_iter().filter(is_needed).collect();
@@ -117,8 +118,8 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// What a loop of several iterations hands on, where it is a state of recurrent operators of
-    /// its body and nothing else.
+    /// Adds the carried values of a loop of several iterations, if they serve only as states of
+    /// recurrent operators in the body. Marks the initial values of other carried values as read.
     fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
@@ -142,19 +143,18 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// Whether a tensor is read by recurrent operators alone, each element as the initial state of
-    /// one.
+    /// True if a tensor serves only as initial states, and each element starts at most one state.
     pub(crate) fn serves_only_as_state(&self, source: Source) -> bool {
         !self.read.contains(&source) && self.starts.get(&source).is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
     /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters
-    /// merge tensors that are given twice.
+    /// merge equal tensors.
     pub(crate) fn starts_h_and_c(&self, source: Source) -> bool {
         self.of_h_and_c(source).is_some()
     }
 
-    /// The place of such an LSTM.
+    /// The place of an LSTM whose initial h and initial c contain the same element of a tensor.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let of = |letter: char| {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
@@ -167,7 +167,8 @@ impl<'m> Recurrences<'m> {
         of('h').find(|start| c.contains(start)).map(|(place, _)| place)
     }
 
-    /// What reads tensors for what they hold.
+    /// Marks the tensors read by Results, variables and operations. Operations that move elements
+    /// are left out, as are initial states.
     fn reads(&mut self, model: &CoreModel, nodes: &[&CoreNode]) {
         let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
         read.extend(model.variables.iter().filter_map(|variable| variable.next));
@@ -179,7 +180,7 @@ impl<'m> Recurrences<'m> {
                 CoreOp::Loop(body) => {
                     read.extend(body.slices.iter().map(|slice| slice.of));
                     read.extend(body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.of));
-                    // initial values once it is known what they are
+                    // `back_edges` marks initial values that are no states
                 }
                 op => read.extend(op.reads()),
             }
@@ -187,7 +188,7 @@ impl<'m> Recurrences<'m> {
         self.mark(read);
     }
 
-    /// Marks what is read, and what that is moved from.
+    /// Marks tensors as read, together with the tensors from which operations moved their elements.
     fn mark(&mut self, read: Vec<Source>) {
         let mut open = read;
         while let Some(source) = open.pop() {
@@ -205,8 +206,8 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// The recurrence and the element of its state that an element is after the last step; `by_y`:
-    /// as Y says it, too.
+    /// The recurrence whose state after the last step contains an element, and the index within the
+    /// state. `by_y`: true if the last step of Y counts as the state, too.
     fn last(&self, (source, index): TensorElement, by_y: bool) -> Option<(usize, usize)> {
         let Source::Value(value) = source else { return None };
         if let Some(&recurrence) = self.by_last.get(&value) {
@@ -224,9 +225,10 @@ impl<'m> Recurrences<'m> {
         (step == last && sequence.lengths == Lengths::Full).then_some((recurrence, row * cell.hidden_size + unit))
     }
 
-    /// Where the state began that a tensor holds after the last step: the tensor, whether each
-    /// element becomes the one in its own place, and what it passes. `None` where an element is
-    /// anything else, or of another tensor.
+    /// For a tensor of states after the last step: the tensor with the initial states, true if
+    /// every element keeps its index, and the recurrences between the two tensors. `None` if an
+    /// element is no such state, if the initial states come from several tensors, or if the two
+    /// tensors differ in length.
     pub(crate) fn update(
         &self,
         model: &CoreModel,
@@ -249,14 +251,16 @@ impl<'m> Recurrences<'m> {
 }
 
 impl<'m> Recurrences<'m> {
-    /// One of those that is not forward, or takes not every step.
+    /// The first of some recurrences that runs in reverse, else the first with sequence lengths.
+    /// `None` if all run forward through every step.
     pub(crate) fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
         let of = |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
         of(Order::Reverse).or_else(|| of(Order::Lengths))
     }
 
-    /// A recurrence that is not forward, starts from a part of the parameter, and ends in a part of
-    /// the tensor; arithmetic element by element may come before and behind it.
+    /// A recurrence from a parameter to a tensor that does not run forward through every step.
+    /// Element-wise arithmetic may lie between the parameter and the initial state, and between the
+    /// state after the last step and the tensor.
     pub(crate) fn never(&self, model: &CoreModel, parameter: usize, source: Source) -> Option<&Recurrence<'m>> {
         let ends: BTreeSet<usize> =
             self.flow.origins(source)?.into_iter().filter_map(|e| self.last(e, true)).map(|(index, _)| index).collect();
@@ -273,8 +277,8 @@ impl<'m> Recurrences<'m> {
     }
 }
 
-/// Whether the state of a cell goes on from call to call as it does from step to step: each element
-/// of `last` becomes, by way of a pair or a variable, the same element of `initial`.
+/// True if the state of a cell continues from call to call as from step to step: through a state
+/// pair or a variable, each element of `last` becomes the element of `initial` with the same index.
 pub(crate) fn goes_on(flow: &Flow, model: &CoreModel, initial: Source, last: Option<usize>) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
     let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
@@ -294,7 +298,7 @@ pub(crate) fn goes_on(flow: &Flow, model: &CoreModel, initial: Source, last: Opt
     })
 }
 
-/// The value by which a cell is known among all.
+/// The value that identifies a cell: the first of its outputs h, c and Y.
 pub(crate) fn place_of(cell: &CoreCell) -> usize {
     [cell.h_out, cell.c_out, cell.y]
         .into_iter()

@@ -1,28 +1,28 @@
-//! Inputs and outputs that are likely a state, though no recurrent operator alone makes one of the
-//! other.
+//! Pairs of an input and an output that are likely a state, although no recurrent operator alone
+//! computes the output from the input. Messages offer these pairs to the user.
 
 use super::Recurrences;
 use super::through::{MOST_FOLLOWED, New, Passages, Way};
 use super::words::Words;
 use crate::core::{CoreModel, Source, StatePair};
 
-/// An input and an output that are offered as a state.
+/// An input and an output offered as a state.
 pub(crate) struct Offer {
     pub(crate) pair: StatePair,
-    /// How the output follows from the input; `None` if only the names are those of a state.
+    /// The computation of the output from the input. `None` if only the names suggest a state.
     way: Option<Way>,
-    /// Other outputs that hold the new state as well as that of the pair.
+    /// Other outputs that could be the next state instead of the pair's output.
     pub(crate) others: Vec<usize>,
 }
 
 impl Offer {
-    /// Why they are not taken for a state.
+    /// The reason why the pair is only offered.
     pub(crate) fn why(&self) -> &'static str {
         self.way.map_or(BY_NAME, Way::why)
     }
 }
 
-/// An input and an output of one shape, the output computed from the input.
+/// An input, and an output of equal shape computed from the input.
 struct Candidate {
     pair: StatePair,
     way: Option<Way>,
@@ -30,7 +30,7 @@ struct Candidate {
     named: bool,
 }
 
-/// The search for such pairs.
+/// The search for pairs to offer.
 struct Search<'m> {
     model: &'m CoreModel,
     inputs: Vec<Words>,
@@ -39,17 +39,17 @@ struct Search<'m> {
     offers: Vec<Offer>,
 }
 
-/// A pair, other outputs that may hold the new state, and how the outputs follow from the input.
+/// A pair, other outputs that could be the next state, and the computation of the pair's output.
 type SeveralOutputs = (StatePair, Vec<usize>, Option<Way>);
 
-/// What a call adds to a window.
+/// The new elements of a window. `None` if the output is no window of the input.
 fn added(way: Option<Way>) -> Option<New> {
     way.and_then(Way::added_to_window)
 }
 
 const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names are those of a state";
 
-/// The pairs that are offered. `known`: pairs of which something is said already.
+/// The pairs to offer. `known`: pairs already taken as states or refused.
 pub(crate) fn offered(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -108,7 +108,7 @@ impl Search<'_> {
         self.offers.push(Offer { pair, way, others });
     }
 
-    /// Pairs whose names belong to each other and to none else.
+    /// Offers pairs with matching names, if neither name matches in another pair.
     fn by_names(&mut self) {
         let named: Vec<&Candidate> = self.candidates.iter().filter(|candidate| candidate.named).collect();
         let once = |of: &&&Candidate| {
@@ -119,7 +119,8 @@ impl Search<'_> {
         found.into_iter().for_each(|(pair, way)| self.offer(pair, way, Vec::new()));
     }
 
-    /// Inputs with one output left, which is the one of no other input, until none is found.
+    /// Offers pairs one by one until no pair is found: an input with a single candidate, whose
+    /// output is the single candidate of no other input. `counts`: the candidates to consider.
     fn one_by_one(&mut self, counts: fn(&Self, &Candidate) -> bool) {
         loop {
             let counting: Vec<&Candidate> = self.candidates.iter().filter(|c| counts(self, c)).collect();
@@ -133,7 +134,7 @@ impl Search<'_> {
         }
     }
 
-    /// True if the model has another input of data.
+    /// True if the model has another input, apart from weights and sequence lengths.
     fn has_others(&self, parameter: usize) -> bool {
         self.model.parameters.iter().enumerate().any(|(i, p)| i != parameter && !p.weight && p.length.is_none())
     }
@@ -150,8 +151,8 @@ impl Search<'_> {
         candidate.way.is_some() && !constants && self.has_others(parameter) && !data
     }
 
-    /// True of an input that moves by constants alone: beside windows that are states, a mask of
-    /// the places that calls have filled.
+    /// True if all new elements of the output are constants. Next to windows that are states, such
+    /// an input is a mask of the filled places of the windows.
     fn is_mask_of_window(&self, candidate: &Candidate) -> bool {
         added(candidate.way) == Some(New::Constant)
     }
@@ -162,7 +163,8 @@ impl Search<'_> {
         named && self.has_others(parameter)
     }
 
-    /// Inputs that are surely a state, of which several outputs may be the new one.
+    /// Offers inputs that are surely states, each with several possible outputs, if no two of the
+    /// inputs share a possible output.
     fn of_several(&mut self) {
         let mut of: Vec<SeveralOutputs> = Vec::new();
         for candidate in self.candidates.iter().filter(|candidate| self.is_sure(candidate)) {

@@ -1,4 +1,4 @@
-//! Layers of one step whose states no call keeps.
+//! Layers of one step whose states are lost at the end of a call.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,23 +7,26 @@ use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunctio
 use crate::model::{Activation, ElementType};
 use crate::stream::dependence::{Change, Dependence};
 
-/// What a state starts from that no call keeps.
+/// The initial value of a state that is lost at the end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// What is the same at every call. An open number of steps can go on from that only if it is a
-    /// constant as it is.
+    /// A value that is equal in every call. `as_it_is`: true for a constant of the model, false for
+    /// a value computed from constants. Models with an open number of steps keep the state only if
+    /// true.
     Constant { as_it_is: bool },
-    /// Variables to which the last state does not go; which, where it is read as it is.
+    /// A value of variables not updated from the cell's outputs: the variable's index, or `None` if
+    /// the value is computed from variables.
     Variables(Option<usize>),
-    /// A constant that is multiplied with the recurrent matrix of a cell in parts.
+    /// A constant, multiplied by the recurrent matrix of a cell that consists of separate
+    /// operations.
     InParts,
 }
 
-/// The cells from which a tensor is computed without another cell between.
+/// The nearest cells that a tensor is computed from, with no other cell between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nearest {
     None,
-    /// One, by its place.
+    /// One cell, by its place.
     Cell(usize),
     Several,
 }
@@ -38,13 +41,13 @@ impl Nearest {
     }
 }
 
-/// What a constant holds: type, shape, bytes, and the bit in the first of them at which it begins.
+/// Content of a constant: type, shape, bytes, and the position of the first bit in the first byte.
 type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
-/// Numbers for weights, equal for those that hold the same.
+/// Numbers for weights: weights of equal content have equal numbers.
 pub(crate) struct WeightContents<'m> {
     model: &'m CoreModel,
-    /// By what a constant holds, the first that does.
+    /// By content: the first constant found with this content.
     first: HashMap<Held<'m>, usize>,
 }
 
@@ -68,8 +71,8 @@ impl<'m> WeightContents<'m> {
 }
 
 impl Recurrences<'_> {
-    /// Those whose last state is where another step of the same weights begins: steps that are
-    /// written out.
+    /// Indices of recurrences that another recurrence of equal weights continues, as in unrolled
+    /// steps: the initial state of the other recurrence is computed from the outputs of the cell.
     pub(crate) fn continued(&self, model: &CoreModel, dependence: &Dependence) -> HashSet<usize> {
         let nearest = self.nearest(model, dependence);
         let begins_at = |recurrence: &Recurrence| {
@@ -103,14 +106,14 @@ impl Recurrences<'_> {
                     let before = of_place.get(&(place, letter)).copied();
                     continued.extend(before.filter(|&before| before != index && weights[before] == weights[index]));
                 }
-                // which of them is not told apart: all of these weights may be
+                // several cells are nearest: any recurrence of these weights may be continued
                 _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
             }
         }
         continued
     }
 
-    /// By value: the cells from which it is computed without another cell between.
+    /// By value: the nearest cells that the value is computed from.
     fn nearest(&self, model: &CoreModel, dependence: &Dependence) -> Vec<Nearest> {
         let mut nearest = vec![Nearest::None; model.values.len()];
         for recurrence in &self.all {
@@ -123,7 +126,8 @@ impl Recurrences<'_> {
             if nearest[value] != Nearest::None {
                 continue;
             }
-            // a value reads values of smaller numbers, but for what a loop hands on
+            // Values read values of smaller numbers. Back edges of loops are the exception, and are
+            // ignored.
             let before = dependence.reads(value).iter().filter_map(|source| match *source {
                 Source::Value(read) if read < value => Some(nearest[read]),
                 _ => None,
@@ -134,7 +138,7 @@ impl Recurrences<'_> {
     }
 }
 
-/// The cells in bodies of several iterations.
+/// Places of the cells in loops of several iterations.
 pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
     let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
@@ -154,10 +158,13 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     repeated
 }
 
-/// Cells that are written in parts, as PyTorch's `GRUCell` and `LSTMCell` are exported, and that
-/// start from a constant: the products of that with `[H, 3 H]` or `[H, 4 H]`. It must go into a
-/// Sigmoid and a Tanh together with what depends on an input, and the state before must meet one of
-/// these again, element by element; one of these signs alone is found in other models, too.
+/// Finds cells that consist of separate operations and start from a constant state, as in PyTorch's
+/// exports of `GRUCell` and `LSTMCell`. Returns the products of the initial state with the
+/// recurrent matrix, `[H, 3 H]` or `[H, 4 H]`.
+///
+/// A product must reach a Sigmoid and a Tanh, together with tensors that are not constant. One of
+/// the activations (for an LSTM: a Sigmoid) must then meet a constant state in an element-wise
+/// product or difference. Each sign alone also occurs in other models.
 pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed: &[bool]) -> Vec<usize> {
     let is_constant = |source: Source| dependence.change(source) <= Change::Never;
     let products =
@@ -171,7 +178,7 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
         return Vec::new();
     }
     let mut contents = WeightContents::new(model);
-    // steps that are written out: the next one has the same weights
+    // unrolled steps: the next step multiplies a computed state by equal weights
     let goes_on: HashSet<_> =
         products().filter(|dense| !is_constant(dense.x)).map(|dense| contents.number(dense.w)).collect();
     let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
@@ -231,7 +238,7 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
                 let is_state = |&source: &Source| {
                     let fits = model.len(source) == size
                         && model.values[pointwise.out].shape.iter().product::<usize>() == size;
-                    // an LSTM has c beside h
+                    // for an LSTM, the constant may be c instead of h
                     fits && is_constant(source) && (lstm || same(source, dense.x))
                 };
                 use PointwiseFunction::{Multiply, Subtract};
@@ -249,8 +256,8 @@ pub(crate) fn cells_in_parts(model: &CoreModel, dependence: &Dependence, needed:
     found
 }
 
-/// Where a state starts from what no last state reaches; `None` where every element of it is of an
-/// input, or is kept.
+/// The initial value of a state that is lost at the end of a call. `None` if every element comes
+/// from inputs, or from variables updated from the cell's outputs.
 pub(crate) fn lost(
     recurrence: &Recurrence,
     cell: &CoreCell,

@@ -1,4 +1,4 @@
-//! How an output follows from an input of its shape, where the input may be a state.
+//! The computation of outputs from inputs of equal shape, as evidence of a state.
 
 use std::collections::HashSet;
 
@@ -6,27 +6,27 @@ use super::Recurrences;
 use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source};
 use crate::stream::flow::Producer;
 
-/// The most states of recurrent operators, and the most inputs, that are followed.
+/// Largest number of states of recurrent operators, and of inputs, to follow.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
-/// The most elements of an input that are followed one by one.
+/// Largest output, in elements, whose elements are followed one by one.
 const MOST_MOVED: usize = 1 << 18;
 
-/// The most sums and factors, one behind the other, by which an output follows from an input.
+/// Longest chain of sums and products between an input and an output.
 const MOST_TERMS: usize = 6;
 
-/// Which operations tensors are followed through.
+/// The operations to follow tensors through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Those that move elements or work element by element.
+    /// Views, concatenations, element-wise operations and loops of one iteration.
     Near,
-    /// All but recurrent operators and loops.
+    /// All operations but recurrent cells and loops of several iterations.
     Far,
-    /// All.
+    /// All operations.
     Any,
 }
 
-/// What is computed from tensors by way of some operations, and these tensors.
+/// The tensors `from`, and every tensor computed from them through the operations of `reach`.
 pub(crate) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashSet<Source> {
     let mut found: HashSet<Source> = from.iter().copied().collect();
     for node in &model.nodes {
@@ -46,14 +46,16 @@ pub(crate) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashS
 /// A state of a recurrent operator, or of a loop.
 struct CellState {
     initial: Source,
-    /// True if it runs forward through all of its steps.
+    /// True if the operator runs forward through every step.
     forward: bool,
-    /// What is near the state after the last step, and what is computed from it at all.
+    /// The tensors computed from the state after the last step, within [`Reach::Near`] and
+    /// [`Reach::Far`].
     near: HashSet<Source>,
     far: HashSet<Source>,
 }
 
-/// Where a state begins, where it ends, and whether it runs forward through all of its steps.
+/// The initial value of a state, its value after the last step, and true if the operator runs
+/// forward through every step.
 type Ends = (Source, Source, bool);
 
 fn of_cell(cell: &CoreCell) -> Vec<Ends> {
@@ -72,39 +74,40 @@ fn of_loop(body: &CoreLoop) -> Vec<Ends> {
     found
 }
 
-/// What stands in an output beside elements of the input.
+/// The new elements of an output, next to elements of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum New {
-    /// Computed elements, at least one.
+    /// At least one new element is not a constant.
     Computed,
-    /// Constants alone, as in a mask of the places that calls have filled.
+    /// All new elements are constants, as in a mask of filled places.
     Constant,
 }
 
-/// How an output follows from an input.
+/// The kind of computation of an output from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// By way of a recurrent operator or a loop.
+    /// Through a recurrent operator or a loop.
     Recurrent(Reach),
-    /// Multiplied with a matrix for each gate of a cell in parts.
+    /// Through products with a matrix for each gate, as in a cell that consists of separate
+    /// operations.
     Multiplied(Reach),
-    /// As the end of the input, with new elements behind it.
+    /// Elements cut out of the input with new elements appended.
     Appended(New),
-    /// Each element moved by the same number of places.
+    /// Elements of the input, all shifted by one distance, and new elements.
     Moved(New),
-    /// Times a factor, plus what other inputs give.
+    /// The input times a factor, plus a term independent of the input.
     Averaged,
 }
 
 impl Way {
-    /// True if nothing but a state is likely to be computed in this way.
+    /// True if only states are likely to be computed in this way.
     pub(super) fn is_sure(self) -> bool {
         use New::Computed;
         matches!(self, Self::Recurrent(Reach::Near) | Self::Multiplied(Reach::Near))
             || matches!(self, Self::Appended(Computed) | Self::Moved(Computed))
     }
 
-    /// What a call adds to a window; `None` if the output is no window of the input.
+    /// The new elements of a window; `None` if the output is no window of the input.
     pub(super) fn added_to_window(self) -> Option<New> {
         match self {
             Self::Appended(new) | Self::Moved(new) => Some(new),
@@ -135,27 +138,27 @@ pub(super) struct Passages<'a, 'm> {
     states: Vec<CellState>,
 }
 
-/// How a tensor follows from an input by factors and sums.
+/// The computation of a tensor from an input by sums and products.
 struct Linear {
     /// True if a factor multiplies the input.
     scaled: bool,
-    /// True if something computed is added.
+    /// True if a tensor independent of the input and other than a constant is added.
     added: bool,
 }
 
-/// An input, and what is computed from it.
+/// An input, and the tensors computed from the input.
 pub(super) struct Start {
     parameter: usize,
     near: HashSet<Source>,
     far: HashSet<Source>,
     pub(super) any: HashSet<Source>,
-    /// How far it is from products with matrices of gates, and what is computed from these
-    /// products.
+    /// The reach of the products of the input with matrices of gates, and the tensors computed from
+    /// the products. `None` if there are no products.
     multiplied: Option<(Reach, HashSet<Source>)>,
 }
 
 impl<'a, 'm> Passages<'a, 'm> {
-    /// `needed`: by value, whether anything depends on it.
+    /// `needed`: by value, true if a Result or a variable depends on the value.
     pub(super) fn new(model: &'m CoreModel, recurrences: &'a Recurrences<'m>, needed: &'a [bool]) -> Self {
         let mut ends: Vec<Ends> = Vec::new();
         for node in &model.nodes {
@@ -184,15 +187,16 @@ impl<'a, 'm> Passages<'a, 'm> {
         Start { parameter, near, far, any, multiplied }
     }
 
-    /// True if a recurrent operator that is not forward, or does not take every step, starts from
-    /// the input and ends in the output.
+    /// True if a recurrent operator between the input and the output runs in reverse or has
+    /// sequence lengths.
     pub(super) fn runs_otherwise(&self, start: &Start, output: Source) -> bool {
         let otherwise =
             |state: &CellState| !state.forward && start.near.contains(&state.initial) && state.near.contains(&output);
         self.states.iter().any(otherwise)
     }
 
-    /// How an output of the input's shape follows from it; `None` where nothing makes it a state.
+    /// The kind of computation of an output from an input of equal shape. `None` if nothing
+    /// suggests a state.
     pub(super) fn way(&self, start: &Start, output: Source) -> Option<Way> {
         let recurrent = |reach: Reach| {
             let from = if reach == Reach::Near { &start.near } else { &start.far };
@@ -222,14 +226,15 @@ impl<'a, 'm> Passages<'a, 'm> {
         }
     }
 
-    /// True if an output beside others is the input times a factor, plus what does not depend on
-    /// the input.
+    /// True if an output is the input times a factor, plus a term independent of the input. False
+    /// for the only output of a model.
     fn averages(&self, start: &Start, output: Source) -> bool {
         let linear = self.linear(start, output, MOST_TERMS);
         self.model.results.len() > 1 && linear.is_some_and(|linear| linear.scaled && linear.added)
     }
 
-    /// How a tensor follows from the input by factors and sums alone; `None` where it does not.
+    /// The computation of a tensor from the input by sums and products. `None` if other operations
+    /// take part, or more than `most` sums and products.
     fn linear(&self, start: &Start, source: Source, most: usize) -> Option<Linear> {
         use PointwiseFunction::{Add, Multiply, Subtract};
         let source = self.behind_views(source);
@@ -257,8 +262,9 @@ impl<'a, 'm> Passages<'a, 'm> {
         }
     }
 
-    /// How far the input is from products with a recurrent matrix, `[H, H]` for each gate, and what
-    /// is computed from them.
+    /// The products of the input with recurrent matrices, `[H, H]` for each gate: their reach, and
+    /// the tensors computed from them. The reach is near if only views lie between the input and a
+    /// product. `None` if there are no products.
     fn multiplied(&self, parameter: usize, near: &HashSet<Source>) -> Option<(Reach, HashSet<Source>)> {
         let (mut reach, mut products) = (Reach::Far, Vec::new());
         for node in &self.model.nodes {
@@ -287,8 +293,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         source
     }
 
-    /// What stands in the output beside elements of the input, each of which is moved by the same
-    /// number of places. `None` if the output holds no such elements, or nothing beside them.
+    /// The new elements of an output, if all other elements are elements of the input, shifted by
+    /// one distance. `None` if the output has no shifted elements or no new elements.
     fn moved(&self, input: Source, output: Source) -> Option<New> {
         let Source::Value(value) = output else { return None };
         let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);
@@ -311,8 +317,8 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 }
 
-/// What is appended to an input in a tensor that is cut out of a Concat of all of the input, first,
-/// and other elements. `None` if the tensor is computed otherwise.
+/// The elements appended to an input, if the output is cut out of a Concat of the whole input,
+/// first, and other tensors. `None` for other outputs.
 fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut output: Source) -> Option<New> {
     while let Source::Value(value) = output {
         let concat = match recurrences.flow.producer(value) {
@@ -332,7 +338,7 @@ fn appended(model: &CoreModel, recurrences: &Recurrences, input: Source, mut out
     None
 }
 
-/// True if a tensor is all of an input behind views that keep every element.
+/// True if a tensor is the input, or views of the input with the input's length.
 fn is_all_of(model: &CoreModel, recurrences: &Recurrences, mut source: Source, input: Source) -> bool {
     while let Source::Value(value) = source {
         match recurrences.flow.producer(value) {

@@ -1,17 +1,17 @@
-//! What the names of inputs and outputs say about states.
+//! Names of inputs and outputs as evidence of states.
 
-/// Words that tell the state before a call from other tensors: `state_in`, `past_key`.
+/// Words that mark the state before a call: `state_in`, `past_key`.
 const BEFORE: &[&str] =
     &["in", "input", "i", "prev", "previous", "old", "past", "initial", "init", "cur", "current", "last"];
 
-/// Words that tell the state after a call: `state_out`, `new_cache`, `hn`.
+/// Words that mark the state after a call: `state_out`, `new_cache`, `hn`.
 const AFTER: &[&str] =
     &["out", "output", "o", "new", "next", "present", "updated", "update", "last", "final", "n", "t", "nxt", "after"];
 
-/// Words after which a tensor is a state even where the input has no mark of its own.
+/// Words of an output that mark a state even if the input's name has no mark.
 const SURELY_AFTER: &[&str] = &["new", "next", "nxt", "present", "updated", "n"];
 
-/// Words that name a state where the output is called alike.
+/// Words that name a state if the output has the same name apart from marks.
 const STATE: &[&str] = &[
     "state", "states", "hidden", "h", "c", "cell", "cache", "caches", "cached", "buf", "buffer", "buffers", "mem",
     "memory", "hist", "history", "kv", "key", "value", "k", "v", "carry", "ctx", "context", "lstm", "gru", "rnn",
@@ -19,13 +19,13 @@ const STATE: &[&str] = &[
     "spk", "syn",
 ];
 
-/// Words that name a state whatever the output is called.
+/// Words of an input that name a state, regardless of the output's name.
 const SURELY_STATE: &[&str] = &[
     "state", "states", "cache", "caches", "cached", "buf", "buffer", "buffers", "hist", "history", "carry", "delay",
     "fifo", "rnn", "gru", "lstm", "ema", "accum", "hx", "cx",
 ];
 
-/// Words that name what a network works on or finds, never a state.
+/// Words that name data read or computed by a network, never a state.
 const DATA: &[&str] = &[
     "x",
     "y",
@@ -96,7 +96,7 @@ const DATA: &[&str] = &[
     "skip",
 ];
 
-/// Words of a name in small letters: `convCache_0` has `conv`, `cache` and `0`.
+/// Words of a name in lower case: `convCache_0` has `conv`, `cache` and `0`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = ' ';
@@ -118,7 +118,7 @@ fn words(name: &str) -> Vec<String> {
     words.into_iter().flat_map(taken_apart).collect()
 }
 
-/// The state and the mark of a word like `hn`, `cx` or `stateout`; another word as it is.
+/// Splits a word like `hn`, `cx` or `stateout` into the state and the mark. Other words stay whole.
 fn taken_apart(word: String) -> Vec<String> {
     let marks = BEFORE.iter().chain(AFTER).chain(&["x"]);
     for mark in marks {
@@ -131,7 +131,7 @@ fn taken_apart(word: String) -> Vec<String> {
     vec![word]
 }
 
-/// Names of one tensor, as the words of each.
+/// The names of one tensor, each as a list of words.
 pub(crate) struct Words(Vec<Vec<String>>);
 
 impl Words {
@@ -139,12 +139,12 @@ impl Words {
         Self(names.iter().map(|name| words(name)).collect())
     }
 
-    /// True if no name has another word than those of data.
+    /// True if a name consists of words for data alone.
     pub(super) fn are_data(&self) -> bool {
         self.0.iter().any(|words| !words.is_empty() && words.iter().all(|word| DATA.contains(&word.as_str())))
     }
 
-    /// True if the names of this input are those of a state, whatever the output is called.
+    /// True if a name of this input is the name of a state, regardless of the output's name.
     pub(super) fn are_surely_state(&self) -> bool {
         self.0.iter().any(|words| {
             let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -156,15 +156,15 @@ impl Words {
         })
     }
 
-    /// True if an output is called what a network finds, not what it keeps.
+    /// True if a name of this output has a word for a result of networks, such as `logits`.
     pub(super) fn are_findings(&self) -> bool {
         let plain = ["x", "y", "in", "out", "input", "inputs", "output", "outputs", "add"];
         let finding = |word: &String| DATA.contains(&word.as_str()) && !plain.contains(&word.as_str());
         self.0.iter().any(|words| words.iter().any(finding))
     }
 
-    /// True if these are the names of a state before a call, and `after` those of the same state
-    /// after it.
+    /// True if a name of this input and a name in `after` are names of one state, before and after
+    /// a call.
     pub(crate) fn become_names(&self, after: &Self) -> bool {
         self.0.iter().any(|before| after.0.iter().any(|after| become_words(before, after)))
     }
@@ -182,7 +182,8 @@ fn become_words(before: &[String], after: &[String]) -> bool {
     !of_data && !hidden_states && (named || marked)
 }
 
-/// What remains of a name without its marks, also without a last 0, which marks a first state.
+/// A name without its marks. If the last word is 0, the mark of a first state as in `h0`, also
+/// without the 0.
 fn stems(words: &[String], marks: &[&str]) -> Vec<Vec<String>> {
     let rest = |word: &&String| !marks.contains(&word.as_str()) && *word != "x";
     let stem: Vec<String> = words.iter().filter(rest).cloned().collect();

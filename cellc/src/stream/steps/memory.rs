@@ -1,34 +1,34 @@
-//! Elements in front of the first step, as a Pad puts them there: one step keeps the elements of
-//! the steps before it in a variable.
+//! Padding in front of the first step. In the model of one step, a variable with elements of
+//! earlier steps replaces the padding.
 //!
-//! Of a tensor with `n` elements in front of the first step, step `t` computes the elements `t` to
-//! `t + n`. Work on each element therefore stays work on each element, and windows over `k` of
-//! these elements leave `n + 1 - k` in front.
+//! In a tensor with `n` elements in front of the first step, step `t` computes the elements `t` to
+//! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
+//! `n + 1 - k`.
 
 use super::pairs::{OTHERWISE, wrong};
 use super::{ACROSS, Found, StepAnalysis, Time, strides};
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, CoreValue, Source, Variable, View};
 use crate::diagnostic::quoted;
 
-/// What takes elements in front of the first step, and what works for all else.
+/// The error for an operation that cannot read elements in front of the first step, with a remedy.
 pub(super) const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow elements in \
                                        front of the first step; without the pad, give them as the first steps";
 
-/// The elements in front of the first step of the tensors of a model.
+/// Padding in front of the first step, for all tensors of a model.
 #[derive(Default)]
 pub(super) struct Padded {
-    /// Nodes that put a constant in front of the steps, in order.
+    /// Concats of a constant and the steps, in the order of the nodes.
     pub memories: Vec<Memory>,
     /// Views of tensors with elements in front of the first step.
     pub windows: Vec<Windows>,
 }
 
-/// A Concat of a constant and the steps behind it. Of one step, the constant becomes a variable
-/// with the last inputs.
+/// A Concat of a constant and the steps. In the model of one step, a variable with the last inputs
+/// replaces the constant.
 pub(super) struct Memory {
     pub node: usize,
     pub axis: usize,
-    /// The length of the constant.
+    /// Length of the constant along `axis`.
     pub before: usize,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Windows {
 }
 
 impl StepAnalysis<'_> {
-    /// The times of a Concat's result.
+    /// The time of a Concat's output.
     pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Found<Time> {
         let all: Vec<Time> = concat.inputs.iter().map(|&input| self.time(input)).collect::<Found<_>>()?;
         if let ([Source::Constant(constant), _], [Time::Fixed, time]) = (&concat.inputs[..], &all[..])
@@ -60,7 +60,7 @@ impl StepAnalysis<'_> {
             ));
         }
         let time = self.joined(&concat.inputs)?;
-        // along another axis: the steps, or a pad beside the elements in front of them
+        // along another axis: only inputs of equal time, or constants next to a padded tensor
         let is_pad = |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
         let mut inputs = concat.inputs.iter().zip(&all);
         match time.axis() {
@@ -70,21 +70,22 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// How many elements a Concat puts behind the last step.
+    /// Number of elements that a Concat appends after the last step. `None` if nothing is appended,
+    /// or if several inputs depend on time.
     fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
         let steps = all.iter().position(|time| time.axis() == Some(concat.axis))?;
         let behind = concat.inputs[steps + 1..].iter().map(|&input| self.model.shape(input)[concat.axis]);
         Some(behind.sum()).filter(|&ahead| ahead > 0 && all.iter().filter(|time| **time != Time::Fixed).count() == 1)
     }
 
-    /// What is wrong with a node.
+    /// The error for a node: the origin of its padding, its name, its kind and `why`.
     pub(super) fn refused(&self, node: &CoreNode, why: &str) -> String {
         let in_front = self.in_front(&node.op.reads()).unwrap_or_default();
         format!("{in_front}{} ({}) {why}", quoted(&node.name), node.kind)
     }
 
-    /// The beginning of a sentence on what is wrong: the node that puts elements in front of the
-    /// first step of one of the tensors.
+    /// The beginning of an error message: the node that first puts elements in front of the first
+    /// step of one of the tensors. `None` if no tensor has elements in front.
     pub(super) fn in_front(&self, sources: &[Source]) -> Option<String> {
         let value = sources.iter().find_map(|source| match source {
             Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => Some(*value),
@@ -101,8 +102,8 @@ impl StepAnalysis<'_> {
     }
 }
 
-/// Makes what stands in front of a step a variable that holds the last inputs: it starts as the
-/// constant, and each step moves it on by one.
+/// Replaces the constant of each Concat in `memories` by a variable with the last inputs. The
+/// variable starts as the constant, and each step shifts the variable by one element.
 pub(super) fn remember(model: &mut CoreModel, memories: &[Memory], pairs: &[Option<usize>]) -> Found<()> {
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
@@ -138,8 +139,8 @@ pub(super) fn remember(model: &mut CoreModel, memories: &[Memory], pairs: &[Opti
     Ok(())
 }
 
-/// Whether windows over elements in front of the first step reach as far back in one step as in
-/// many.
+/// Checks that windows over padded tensors reach equally far back in the model of one step and in
+/// the model of many steps.
 pub(super) fn same_windows(
     long: &CoreModel,
     one: &CoreModel,

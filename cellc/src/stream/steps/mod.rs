@@ -1,9 +1,8 @@
-//! One step of a model whose number of steps only a call says.
+//! Models of one step, for an open number of steps: callers repeat the step.
 //!
-//! One step computes the same as many only if every step computes for itself, apart from the states
-//! of sequences. This is shown on the model compiled for a number of steps that occurs nowhere else
-//! in the model: every tensor either is the same for all steps, has an element for each step along
-//! one axis, or holds what the last step leaves.
+//! Repeated single steps compute the results of a sequence only if steps are independent of each
+//! other, apart from states. The proof uses the model compiled for a number of steps found nowhere
+//! else in the model: every tensor must have one of the kinds of [`Time`].
 
 mod memory;
 mod pairs;
@@ -21,16 +20,17 @@ use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps, Variable, View,
 };
 
-/// Why the steps of a model cannot be computed one by one, if so. `axes`: by parameter, the axis of
-/// the steps.
+/// The reason why the steps of a model cannot be computed one by one. `None` if they can. `axes`:
+/// by parameter, the axis of time.
 pub(crate) fn why_not_stepwise(model: &CoreModel, steps: usize, axes: &[Option<usize>]) -> Option<String> {
     StepAnalysis::new(model, steps, axes.to_vec()).run().err()
 }
 
-/// The model of one step, which calls repeat, from `one`, the model compiled for one step.
+/// The model of one step, to be repeated by callers. `one`: the model compiled for one step.
 ///
 /// # Errors
-/// Why the steps of `long`, the model compiled for many `steps`, cannot be computed one by one.
+/// The reason why the steps of `long`, the model compiled for `steps` steps, cannot be computed one
+/// by one.
 pub(crate) fn one_step(
     long: &CoreModel,
     mut one: CoreModel,
@@ -42,30 +42,31 @@ pub(crate) fn one_step(
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
     remember(&mut one, &padded.memories, &pairs)?;
     carry(&mut one)?;
-    // what started anew at every call goes on now
+    // layers reset at every call now keep their states
     one.restarts.clear();
     one.steps = Some(found);
     Ok(one)
 }
 
-/// How a tensor depends on time.
+/// The dependence of a tensor on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
-    /// The same for all steps.
+    /// Independent of the step.
     Fixed,
-    /// An element for each, along this axis.
+    /// One element for each step, along this axis.
     Along(usize),
-    /// An element for each, along the first number's axis, behind as many elements as the second
-    /// number says. One step computes its own element and those in front of it.
+    /// Along the axis of the first number: elements in front of the first step, counted by the
+    /// second number, then one element for each step. One step computes its own element and the
+    /// counted number of elements in front.
     Behind(usize, usize),
-    /// What the last step leaves.
+    /// A result of the last step.
     Last,
     /// A state, before the first step.
     Before,
 }
 
 impl Time {
-    /// The axis with an element for each step.
+    /// The axis with one element for each step. `None` if the tensor has no such axis.
     fn axis(self) -> Option<usize> {
         match self {
             Self::Along(axis) | Self::Behind(axis, _) => Some(axis),
@@ -73,7 +74,7 @@ impl Time {
         }
     }
 
-    /// The same with its elements along another axis.
+    /// The dependence of a tensor whose axis of time is moved to `axis`.
     fn moved_to(self, axis: usize) -> Self {
         match self {
             Self::Along(_) => Self::Along(axis),
@@ -85,20 +86,20 @@ impl Time {
 
 type Found<T> = Result<T, String>;
 
-/// What is wrong with what no single step can do.
+/// The error for an operation that combines several steps.
 const ACROSS: &str = "combines different steps";
 
-/// What is wrong with what needs all steps at once.
+/// The error for an operation that needs all steps at once.
 const ALL: &str = "looks as many steps ahead as there are";
 
-/// What is wrong with what is computed from the number of steps.
+/// The error for a tensor that is computed from the number of steps.
 const COUNTS: &str = "computes with the number of steps, which only a call knows";
 
 /// The error for an operation that reads a state by value, as steps change the state.
 const CHANGED: &str = "reads a state that steps change";
 
-/// Whether a tensor has several rows, each with steps of its own: channels in front of the axis of
-/// time are no rows, a step has all of them.
+/// True if a tensor has several rows, each with its own steps. Channels in front of the axis of
+/// time are no rows: one step has all channels.
 fn has_rows(shape: &[usize], axis: usize) -> bool {
     axis > 0 && shape.len() > 2 && shape[0] > 1
 }
@@ -175,7 +176,7 @@ impl<'a> StepAnalysis<'a> {
                 let mut axes = (0..tensor.shape().len()).filter(along);
                 match (axes.next(), axes.next()) {
                     (None, _) => Ok(Time::Fixed),
-                    // pads beside the steps
+                    // padding next to the steps
                     (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
                     _ => Err("reads a constant as long as there are steps".to_owned()),
                 }
@@ -186,7 +187,8 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    /// What all of some tensors have in common, apart from the axis.
+    /// The common dependence of several tensors on time. The axis is the axis of the first tensor
+    /// with an axis of time.
     fn joined(&self, sources: &[Source]) -> Found<Time> {
         let mut joined = Time::Fixed;
         for &source in sources {
@@ -204,7 +206,7 @@ impl<'a> StepAnalysis<'a> {
         Ok(joined)
     }
 
-    /// True if a product along the last axes of a tensor stays behind the axis of time.
+    /// True if products of the last `factors` elements of a tensor do not include the axis of time.
     fn is_inside(&self, source: Source, axis: usize, factors: usize) -> bool {
         let inside = &self.model.shape(source)[axis + 1..];
         !inside.is_empty() && inside.iter().product::<usize>() >= factors
@@ -251,7 +253,7 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    /// The time of the outputs of an operation whose facts say which steps are combined.
+    /// The time of an operation's outputs, from the operation's [`OverTime`].
     fn of_facts(&self, facts: &Facts) -> Found<Time> {
         let first = facts.operands[0];
         let rank = self.model.shape(first).len();
@@ -280,7 +282,7 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    /// The time of an operation element by element.
+    /// The time of the output of an element-wise operation.
     fn elementwise(&self, operands: &[Source], out: usize) -> Found<Time> {
         let rank = self.model.values[out].shape.len();
         let mut axes = Vec::new();
@@ -304,7 +306,7 @@ impl<'a> StepAnalysis<'a> {
         }
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
         let Some(sequence) = sequence else {
-            // a cell of its own, which a call takes once however many steps it has
+            // a cell outside the steps runs once per call, for any number of steps
             return Err("is a recurrent cell that does not follow the steps".to_owned());
         };
         if sequence.reverse {
@@ -356,14 +358,16 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
-/// Why a loop has no open steps. A recurrent operator is a loop if its weights are computed.
+/// The error for a loop in a model with an open number of steps. A recurrent operator with computed
+/// weights is also a loop.
 fn of_loop(kind: &str) -> String {
     let is_recurrent = ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator));
     let loops = if is_recurrent { "computes with weights that are computed, as a loop" } else { "is a loop" };
     format!("{loops}, which cannot continue where the previous call ended")
 }
 
-/// Makes sequences of one step cells of one step, whose states last from call to call.
+/// Turns sequences of one step into cells. Constant initial states become variables, kept from call
+/// to call.
 fn carry(model: &mut CoreModel) -> Found<()> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
@@ -407,7 +411,7 @@ fn carry(model: &mut CoreModel) -> Found<()> {
     Ok(())
 }
 
-/// Elements between neighbours along each dimension of a tensor in C order.
+/// Strides of a tensor in C order, in elements.
 fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -1,5 +1,5 @@
-//! The nodes of a model of many steps and those of one step, in pairs: whether one step is what the
-//! model does for each of many.
+//! Pairs of the nodes of a model of many steps and of the model of one step: both models must
+//! compute the same results for each step.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,29 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::diagnostic::quoted;
 use crate::model::Tensor;
 
-/// What is wrong with a layer that has other operations for one step.
+/// The error for a layer with other operations for one step.
 pub(super) const OTHERWISE: &str = "is computed in another way for one step than for several";
 
-/// Operations of one layer up to which views that vanish for one step are looked for.
+/// Largest layer, in operations, that is searched for views that vanish for one step.
 const MOST_ALIGNED: usize = 256;
 
-/// The most attempts to find the views of one layer that vanish for one step.
+/// Upper limit for attempts to find the views of one layer that vanish for one step.
 const MOST_TRIED: usize = 1 << 12;
 
-/// Whether one shape is that of so many steps, the other that of one.
+/// True if two shapes agree, apart from time: each size is equal, or larger by `steps - 1` in
+/// `of_long`.
 fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
     of_long.len() == of_one.len() && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
 }
 
-/// What is wrong with the pair of a node.
+/// An error message on a node: its name, its kind and `why`.
 pub(super) fn wrong(node: &CoreNode, why: &str) -> String {
     format!("{} ({}) {why}", quoted(&node.name), node.kind)
 }
 
-/// By node of `long`, a model of so many steps: the node of `one`, a model of one step, that
-/// computes the same. None for a view that changes nothing of one step. `times`: by value of
-/// `long`, where its steps are.
+/// By node of `long`, the model of `steps` steps: the matching node of `one`, the model of one
+/// step. `None` for a view that changes nothing for one step. `times`: by value of `long`, its
+/// time.
 pub(super) fn same_but_for_time(
     long: &CoreModel,
     one: &CoreModel,
@@ -50,17 +51,17 @@ pub(super) fn same_but_for_time(
     Ok(pairing.pairs)
 }
 
-/// Pairs of the nodes so far.
+/// The search for pairs of nodes.
 struct Pairing<'m> {
     long: &'m CoreModel,
     one: &'m CoreModel,
     steps: usize,
-    /// By value of the long model: where its steps are.
+    /// By value of the long model: its time.
     times: &'m HashMap<usize, Time>,
-    /// By value of the long model: the tensor of one step.
+    /// By value of the long model: the matching tensor of the model of one step.
     values: HashMap<usize, Source>,
     pairs: Vec<Option<usize>>,
-    /// Attempts for the layer at hand.
+    /// Attempts so far for the current layer.
     tried: usize,
 }
 
@@ -77,7 +78,7 @@ impl Pairing<'_> {
             return Ok(());
         }
         self.pairs.truncate(start);
-        // the first node without a partner
+        // the first node that differs from its partner only in numbers
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
@@ -87,7 +88,8 @@ impl Pairing<'_> {
         Err(wrong(&of_long[0], OTHERWISE))
     }
 
-    /// Pairs nodes in order; views may be left over that change nothing of one step.
+    /// Pairs nodes in order. True if every node has a partner, apart from views of the long model
+    /// that change nothing for one step.
     fn align(&mut self, mut of_long: &[CoreNode], mut of_one: std::ops::Range<usize>) -> bool {
         loop {
             let [node, rest @ ..] = of_long else { return of_one.is_empty() };
@@ -119,20 +121,20 @@ impl Pairing<'_> {
         }
     }
 
-    /// Whether two nodes of a layer do the same.
+    /// True if two nodes have the same operation, inputs and numbers.
     fn fits(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         self.same_operation(of_long, of_one) && self.same_inputs(of_long, of_one) && self.same_numbers(of_long, of_one)
     }
 
-    /// The value of a view that may change nothing of one step, and the tensor of one step that it
-    /// then is.
+    /// The value of a view that may change nothing for one step, and the matching tensor of the
+    /// model of one step. `None` for other nodes.
     fn vanished(&self, node: &CoreNode) -> Option<(usize, Source)> {
         let CoreOp::View(view) = &node.op else { return None };
         let input = self.of_one(view.input)?;
         self.is_shaped(view.out, self.one.shape(input)).then_some((view.out, input))
     }
 
-    /// Whether a value of the long model has the shape of one step but for time.
+    /// True if a value of the long model has the shape `of_one`, apart from time.
     fn is_shaped(&self, value: usize, of_one: &[usize]) -> bool {
         let shape = &self.long.values[value].shape;
         let elsewhere = |axis: &usize| match self.times.get(&value) {
@@ -142,8 +144,8 @@ impl Pairing<'_> {
         alike(shape, of_one, self.steps) && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
     }
 
-    /// The tensor of one step that a tensor of the long model is; `None` of a value that is not
-    /// paired.
+    /// The tensor of the model of one step that matches a tensor of the long model. `None` for a
+    /// value without a match.
     fn of_one(&self, source: Source) -> Option<Source> {
         match source {
             Source::Value(value) => self.values.get(&value).copied(),
@@ -151,8 +153,8 @@ impl Pairing<'_> {
         }
     }
 
-    /// Whether both nodes do the same kind of operation, and give tensors of the same shapes but
-    /// for time.
+    /// True if both nodes have the same kind of operation, and outputs of equal shapes apart from
+    /// time.
     fn same_operation(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (a, b) = (of_long.op.outputs(), of_one.op.outputs());
         std::mem::discriminant(&of_long.op) == std::mem::discriminant(&of_one.op)
@@ -160,7 +162,7 @@ impl Pairing<'_> {
             && a.iter().zip(&b).all(|(&a, &b)| self.is_shaped(a, &self.one.values[b].shape))
     }
 
-    /// Whether both nodes read the same tensors, apart from constants.
+    /// True if both nodes read matching tensors. Constants are not compared.
     fn same_inputs(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (of_long, of_one) = (of_long.op.reads(), of_one.op.reads());
         of_long.len() == of_one.len()
@@ -170,7 +172,7 @@ impl Pairing<'_> {
             })
     }
 
-    /// Whether an operation computes with the same numbers in both models.
+    /// True if both operations have equal functions, constants and weights.
     fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let functions = match (&of_long.op, &of_one.op) {
             (CoreOp::Pointwise(long), CoreOp::Pointwise(one)) => long.function == one.function,
@@ -183,7 +185,7 @@ impl Pairing<'_> {
             && self.same_weights(&of_long.op, &of_one.op)
     }
 
-    /// Whether cells and dense layers have the same weights.
+    /// True if cells and dense layers have equal weights. True for other operations.
     fn same_weights(&self, of_long: &CoreOp, of_one: &CoreOp) -> bool {
         let weights = |op: &CoreOp| match op {
             CoreOp::Cell(cell) => [cell.w, cell.r].into_iter().chain(cell.b.iter().copied()).chain(cell.p).collect(),
@@ -200,8 +202,9 @@ impl Pairing<'_> {
             })
     }
 
-    /// Whether two sources have the same elements, if one of them is a constant; of a tensor of one
-    /// number, as many as there are steps.
+    /// True if two constants have equal elements. If all elements are one number, the constant of
+    /// the long model may be longer by `steps - 1`. False for a constant and another source, true
+    /// for two other sources.
     fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
         match (of_long, of_one) {
             (Source::Constant(a), Source::Constant(b)) => {
@@ -216,7 +219,7 @@ impl Pairing<'_> {
         }
     }
 
-    /// Whether the results are those of the pairs.
+    /// Checks that the outputs of the two models match.
     fn results(&self) -> Found<()> {
         for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
             if !self.same_constants(many.source, single.source) {
@@ -236,7 +239,7 @@ impl Pairing<'_> {
     }
 }
 
-/// Whether all elements of a tensor have the same bits.
+/// True if all elements of a tensor have the same bits.
 pub(super) fn is_one_number(tensor: &Tensor) -> bool {
     let size = tensor.bytes().len() / tensor.len().max(1);
     size > 0 && tensor.bytes().chunks_exact(size).all(|element| *element == tensor.bytes()[..size])

@@ -1,11 +1,11 @@
-//! Views of tensors with an element for each step: which of them follow the steps.
+//! Views of tensors with one element for each step, and the test whether a view follows the steps.
 
 use super::{ACROSS, ALL, StepAnalysis};
 use crate::core::{CoreNode, View};
 
 impl StepAnalysis<'_> {
-    /// What is wrong with a view that does not follow the steps one by one: how far it looks ahead,
-    /// where that can be said.
+    /// The error for a view that does not follow the steps one by one, with the number of steps
+    /// that the view looks ahead, if known.
     pub(super) fn looks(&self, node: &CoreNode, view: &View, axis: usize, before: usize) -> String {
         let input = self.model.shape(view.input);
         let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
@@ -32,7 +32,7 @@ impl StepAnalysis<'_> {
             let steps = if start < self.steps / 2 { start } else { *size };
             return format!("reflects steps at a side: it {}", ahead(steps));
         }
-        // as many windows as there are steps over the stride
+        // about as many windows as steps divided by the stride
         let strided = along.iter().find(|(size, step)| {
             let windows = period / step.unsigned_abs();
             *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
@@ -53,7 +53,7 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// True if a view takes nothing but elements of the last step: `y[:, -1]`.
+    /// True if a view reads only elements of the last step: `y[:, -1]`.
     pub(super) fn takes_last(&self, view: &View, axis: usize) -> bool {
         let input = self.model.shape(view.input);
         let stride: usize = input[axis + 1..].iter().product();
@@ -74,9 +74,10 @@ impl StepAnalysis<'_> {
         inner < stride
     }
 
-    /// The axis along which a view follows the steps, and how many elements of the result stand in
-    /// front of the first step. `before`: the elements of the input in front of the first step, in
-    /// which the other axes may move.
+    /// The axis of the output along which a view follows the steps, and the number of output
+    /// elements in front of the first step. `None` if the view does not follow the steps. `before`:
+    /// the number of input elements in front of the first step; windows may reach back into these
+    /// elements.
     pub(super) fn viewed(&self, view: &View, axis: usize, before: usize) -> Option<(usize, usize)> {
         let input = self.model.shape(view.input);
         let stride: usize = input[axis + 1..].iter().product();
@@ -84,7 +85,7 @@ impl StepAnalysis<'_> {
         let shape = &self.model.values[view.out].shape;
         let mut along = None;
         let start = view.offset % period;
-        // backwards, elements beside the steps may be taken
+        // an axis with a negative stride may only reverse elements within a step
         let (mut least, mut inner, mut moved) = (start % stride, start % stride, start / stride);
         for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
             let backwards = step < 0;
