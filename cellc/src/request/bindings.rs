@@ -1,8 +1,8 @@
-//! Sizes, constants and states that the model leaves open.
+//! Sizes, constants and states left open by the model.
 
 use super::{Options, Words};
 
-/// The inputs that are states and kept by the generated type.
+/// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
@@ -24,11 +24,11 @@ pub(crate) fn size_text(size: Option<usize>) -> String {
     size.map_or("?".to_owned(), |size| size.to_string())
 }
 
-/// What the model leaves open: sizes, constants, states.
+/// Sizes, constants and states left open by the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Bindings {
-    /// The batch size, if the model leaves it open.
+    /// The batch size, if open in the model.
     pub batch: Option<usize>,
     /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
     pub shapes: Vec<(String, Vec<Option<usize>>)>,
@@ -36,9 +36,9 @@ pub struct Bindings {
     pub dims: Vec<NamedSize>,
     /// Upper limit for loops whose end is decided at run time, if the model has no limit.
     pub max_steps: Option<usize>,
-    /// Inputs that are constants, and the number of each as text.
+    /// The constant inputs, each with its number as text.
     pub constants: Vec<(String, String)>,
-    /// The inputs that are states.
+    /// The inputs kept as states.
     pub state: State,
 }
 
@@ -85,8 +85,7 @@ impl Bindings {
         })
     }
 
-    /// Reads the constant that an input becomes: the input's name, '=' and the number of every
-    /// element.
+    /// Reads a constant input: the input's name, '=' and the number of every element.
     pub(crate) fn constant_of(text: &str) -> Result<(String, String), String> {
         let named = text.rsplit_once('=').and_then(|(name, value)| {
             let value = value.trim();
@@ -112,8 +111,8 @@ setters! {
     with_dims(bindings.dims: Vec<NamedSize>);
     /// Sets the upper limit for loops whose end is decided at run time.
     with_max_steps(bindings.max_steps: Option<usize>);
-    /// Sets the inputs that are constants.
+    /// Sets the constant inputs.
     with_constants(bindings.constants: Vec<(String, String)>);
-    /// Sets the inputs that are states.
+    /// Sets the inputs kept as states.
     with_state(bindings.state: State);
 }

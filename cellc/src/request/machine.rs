@@ -19,7 +19,7 @@ pub enum Threads {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Machine {
-    /// The target: the instruction sets of the file, and the machine for which sizes are chosen.
+    /// The target: the instruction sets of the file, and the machine to choose sizes for.
     pub target: &'static Arch,
     /// The instruction sets to add to the baseline. `None`: all of the target.
     pub isas: Option<Vec<&'static Isa>>,

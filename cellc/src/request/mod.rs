@@ -1,4 +1,4 @@
-//! What the user asked for: bindings, output, machine, numerics and tuning.
+//! The user's request: bindings, output, machine, numerics and tuning.
 
 /// Methods that set one field each and return the options: name, path of the field, type.
 macro_rules! setters {
@@ -36,7 +36,7 @@ use crate::diagnostic::Wording;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Sizes, constants and states that the model leaves open.
+    /// Sizes, constants and states left open by the model.
     pub bindings: Bindings,
     /// The files to write.
     pub output: Output,
@@ -98,8 +98,8 @@ const ORDER: [&str; 19] = [
 ];
 
 impl Options {
-    /// The options that differ from their defaults, as words of the command line. Language, name,
-    /// place of the weights and common interface are left out: the files show them.
+    /// The options different from their defaults, as words of the command line. Language, name,
+    /// place of the weights and common interface are left out: the files show these options.
     pub fn given(&self) -> Vec<String> {
         let mut words = Words::default();
         self.bindings.given(&mut words);

@@ -6,10 +6,10 @@ use super::{Options, Precision, Words};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fma {
-    /// If the instruction set has it.
+    /// Fused if the instruction set has fused multiply-add.
     #[default]
     Auto,
-    /// Never: every instruction set gives the same bits.
+    /// Never fused: results have equal bits on every instruction set.
     Off,
 }
 
@@ -45,7 +45,7 @@ impl Accuracy {
 /// The magnitudes of inputs and states for the stated error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// |x| of every input that is not a state.
+    /// |x| of every input, states excepted.
     pub x: f32,
     /// |h| of every state.
     pub h: f32,
@@ -78,13 +78,13 @@ pub struct Numerics {
 }
 
 impl Numerics {
-    /// The precision that was asked for a layer, or for all layers.
+    /// The precision given for a layer, or else for all layers.
     pub(crate) fn given_in(&self, layer: &str) -> Option<Precision> {
         let own = self.precision_of.iter().find(|(name, _)| name == layer).map(|(_, precision)| *precision);
         own.or(self.precision)
     }
 
-    /// The precision of a layer: f32 if none was asked for.
+    /// The precision of a layer: f32 if none is given.
     pub(crate) fn precision_in(&self, layer: &str) -> Precision {
         self.given_in(layer).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What is written, and how it is called.
+//! The generated files: language, names, place of the weights and interface.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ impl Language {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightsAs {
-    /// Up to 1 MiB in the source, else in a .bin file next to it.
+    /// Up to 1 MiB in the source, else in a .bin file next to the source.
     #[default]
     Auto,
     /// In the source.
@@ -69,7 +69,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// The options that differ from their defaults and that the files do not show.
+    /// The options not visible in the files, if different from their defaults.
     pub(super) fn given(&self, words: &mut Words) {
         let Self { language: _, name: _, weights_as: _, interface: _, runtime } = self;
         if *runtime {

@@ -138,7 +138,7 @@ impl WeightFormat {
     }
 }
 
-/// Longest vector that is rounded to 16 bits instead of 8.
+/// Longest vector rounded to 16 bits instead of 8.
 const MOST_IN_16_BITS: usize = 4;
 
 /// The arithmetic of the matrix products of cells and dense layers. Biases, activations and states
@@ -169,8 +169,8 @@ impl Arithmetic {
         }
     }
 
-    /// The largest integer of a vector of `len` elements for which no sum exceeds 32 bits. `None`
-    /// for f32.
+    /// The largest magnitude of integers in a vector of `len` elements, to keep sums within 32
+    /// bits. `None` for f32.
     pub(crate) fn largest(self, len: usize) -> Option<u16> {
         // weights of 8 bits are at most 127
         let beside_bytes = (i32::MAX as usize / 127 / len.max(1)).clamp(1, 32_767) as u16;

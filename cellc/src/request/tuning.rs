@@ -24,7 +24,7 @@ pub struct Tuning {
     pub unroll: Unroll,
     /// Columns of a panel: neighbouring units whose weights are packed together.
     pub panel_columns: Option<usize>,
-    /// Rows of a batch, or steps of a sequence, per weight that is read.
+    /// Rows of a batch, or steps of a sequence, per weight read.
     pub rows_at_once: Option<usize>,
     /// True if every other step reads the panels from the last to the first.
     pub alternate: Option<bool>,
@@ -80,7 +80,7 @@ setters! {
     with_unroll(unroll: Unroll);
     /// Sets the columns of a panel.
     with_panel_columns(panel_columns: Option<usize>);
-    /// Sets the rows of a batch, or steps of a sequence, per weight that is read.
+    /// Sets the rows of a batch, or steps of a sequence, per weight read.
     with_rows_at_once(rows_at_once: Option<usize>);
     /// Sets whether every other step reads the panels from the last to the first.
     with_alternate(alternate: Option<bool>);

@@ -1,4 +1,4 @@
-//! Passes from core models to core models that compute the same with fewer operations.
+//! Passes that remove operations from core models and keep the results.
 
 mod sweep;
 

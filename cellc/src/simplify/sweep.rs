@@ -1,8 +1,9 @@
-//! Removes what no output and no variable depends on, and numbers the rest anew.
+//! Removes operations, values and constants without effect on outputs and variables, and renumbers
+//! the rest.
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Name, Source, WeightSource, visit_names};
 
-/// Removes every operation, value and constant that nothing needs.
+/// Removes every operation, value and constant without effect on Results and variables.
 pub(crate) fn sweep(model: &mut CoreModel) {
     let needed = needed(model);
     let nodes = std::mem::take(&mut model.nodes);
@@ -10,7 +11,7 @@ pub(crate) fn sweep(model: &mut CoreModel) {
     renumber(model, &needed);
 }
 
-/// Which values a Result or a variable depends on.
+/// By value: true if a Result or a variable depends on the value.
 pub(crate) fn needed(model: &CoreModel) -> Vec<bool> {
     let mut reads: Vec<Vec<Source>> = vec![Vec::new(); model.values.len()];
     collect(&model.nodes, &mut reads);
@@ -27,7 +28,7 @@ pub(crate) fn needed(model: &CoreModel) -> Vec<bool> {
     needed
 }
 
-/// What each value is computed from.
+/// Sets `reads`, by value, to the operands of each value.
 fn collect(nodes: &[CoreNode], reads: &mut [Vec<Source>]) {
     for node in nodes {
         let CoreOp::Loop(body) = &node.op else {
@@ -58,7 +59,7 @@ fn prune(nodes: Vec<CoreNode>, needed: &[bool]) -> Vec<CoreNode> {
     kept
 }
 
-/// New numbers, in the old order.
+/// New indices of values and constants, by old index.
 struct Renumbering {
     values: Vec<usize>,
     constants: Vec<usize>,
@@ -112,7 +113,7 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
     model.constants.retain(|_| at.next().is_some_and(|i: usize| read[i]));
 }
 
-/// The place of each that is kept among those that are.
+/// New indices, by old index: the number of kept elements in front.
 fn numbers(kept: &[bool]) -> Vec<usize> {
     let mut next = 0;
     let number = |&kept: &bool| {

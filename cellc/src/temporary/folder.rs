@@ -8,7 +8,7 @@ use super::{entries, is_abandoned, lock, present};
 
 /// Start of the name of a temporary folder.
 const FOLDER_PREFIX: &str = "cellc-";
-/// File in a temporary folder that is locked as long as the folder is in use.
+/// Name of the lock file in a temporary folder, locked as long as the folder is in use.
 const LOCK: &str = ".cellc-lock";
 
 /// A temporary folder, removed when dropped.
@@ -20,7 +20,7 @@ pub(crate) struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Makes a folder, after removing the folders that killed processes left behind.
+    /// Removes the folders of killed processes, then makes a new folder.
     ///
     /// # Errors
     /// If no folder can be made.
@@ -53,7 +53,7 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// Removes the temporary folders that killed processes left in `parent`.
+/// Removes the temporary folders of killed processes from `parent`.
 fn remove_stale_folders(parent: &Path) {
     for path in entries(parent, |name| name.starts_with(FOLDER_PREFIX)) {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());

@@ -1,7 +1,7 @@
 //! Temporary files and folders that outlive neither the process nor a signal.
 //!
-//! A temporary file is locked as long as its process lives. So the next process that writes to the
-//! same folder knows what a killed process left behind, and removes it.
+//! A temporary file is locked as long as its process lives. An unlocked temporary file was left by
+//! a killed process: the next process to write to the folder removes the file.
 
 #[cfg(feature = "cli")]
 pub(crate) mod folder;
@@ -14,7 +14,7 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Start of the name of a temporary file that is written beside its final place.
+/// Start of the name of a temporary file, in the folder of its final place.
 const FILE_PREFIX: &str = ".cellc-";
 /// Paths to remove when a signal ends the process.
 static PRESENT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -24,7 +24,8 @@ pub(crate) fn present() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every temporary file and folder of this process, which must not make others.
+/// Removes every temporary file and folder of this process. Afterwards, the process can make no
+/// others: the list of temporary paths stays locked.
 #[cfg(unix)]
 pub(crate) fn remove_all() {
     // Compilers that are still running may add files to a folder while it is being removed.
@@ -52,7 +53,7 @@ fn remove(path: &Path) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A file under a temporary name. It is removed unless it is renamed.
+/// A file under a temporary name, removed when dropped unless renamed before.
 pub(crate) struct Unfinished {
     path: PathBuf,
     /// Holds the lock.
@@ -60,7 +61,7 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates an empty file in `folder` that nobody else has.
+    /// Creates an empty file in `folder` under a new name, and locks the file.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         loop {
             // Locked: a signal must find the file in the list.
@@ -82,8 +83,8 @@ impl Unfinished {
         }
     }
 
-    /// Creates a file in `folder` with these bytes, and with the permissions of `like` if it
-    /// exists.
+    /// Creates a file in `folder` with the content `bytes`. If the file `like` exists, the new file
+    /// has the permissions of `like` (Unix only).
     pub(crate) fn write(folder: &Path, like: &Path, bytes: &[u8]) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
         #[cfg(unix)]
@@ -97,7 +98,8 @@ impl Unfinished {
         Ok(unfinished)
     }
 
-    /// A second name for the file at `path`, or a copy of it, in the same folder.
+    /// A hard link to the file at `path`, or else a copy of the file, under a temporary name in
+    /// `folder`.
     pub(crate) fn copy(folder: &Path, path: &Path) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
         // The lock is lost with the first file: until the rename, the copy looks like a stale file.
@@ -120,13 +122,13 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         // A renamed file is no longer in the list.
         if present().remove(&self.path) {
-            // What went wrong has been reported; nothing else can be done about it.
+            // The error has been reported. If the removal fails, too, nothing else can be done.
             _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Locks a file. True unless another process has locked it; some file systems have no locks.
+/// Locks a file. False if the lock is taken. True also on file systems without locks.
 fn lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
@@ -138,14 +140,14 @@ fn next_name() -> String {
     format!("{FILE_PREFIX}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Whether a name is one that [`next_name`] gives.
+/// True if [`next_name`] can return the name.
 fn is_temporary(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(process, count)| number(process) && number(count))
 }
 
-/// Removes the temporary files that killed processes left in a folder.
+/// Removes the temporary files of killed processes from a folder.
 pub(crate) fn remove_stale_files(folder: &Path) {
     for path in entries(folder, is_temporary) {
         let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
@@ -155,7 +157,7 @@ pub(crate) fn remove_stale_files(folder: &Path) {
     }
 }
 
-/// Whether the process that made a file has ended: nobody holds its lock.
+/// True if nobody holds a file's lock: the process of the file has ended.
 fn is_abandoned(path: &Path) -> bool {
     // The lock is released when this handle is dropped, after the caller has looked at the answer:
     // a process that is creating the file checks afterwards whether it still exists.

@@ -1,8 +1,8 @@
-//! The refusal of a format whose reader the build leaves out.
+//! The error for a format without a reader in this build.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 
-/// Names the feature that reads the format.
+/// The error with the name of the missing feature.
 pub(super) fn absent(feature: &str) -> Diagnostics {
     let help = format!("add it to the features of cellc in Cargo.toml: features = [\"{feature}\"]");
     refuse(&format!("this cellc was built without its feature `{feature}`"), &help)

@@ -136,7 +136,7 @@ macro_rules! keys {
         pub enum Key { $($key),* }
 
         impl Key {
-            /// Every key, in the order in which messages list them.
+            /// Every key, in the order of messages.
             pub fn all() -> impl Iterator<Item = Self> {
                 [$(Self::$key),*].into_iter()
             }
@@ -556,7 +556,7 @@ impl Keys {
         T::of(&self.said(key)?.value)
     }
 
-    /// The place of a switch that is on.
+    /// The origin of a switch with the value true. `None` if the switch is false or not given.
     pub(crate) fn on(&self, key: Key) -> Option<&Origin> {
         self.said(key).filter(|said| said.value == Value::Switch(true)).map(|said| &said.origin)
     }

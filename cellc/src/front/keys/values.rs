@@ -1,5 +1,5 @@
-//! What keys take, and values that are written as text: by options of the command and the metadata
-//! of a file.
+//! Kinds of values of keys, and values written as text: in options of the command and in the
+//! metadata of a file.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::front::underflows;
 use crate::model::{Activation, Direction, Family, LstmGateOrder};
 use crate::request::{Accuracy, Fma, NamedSize, Precision, Threads, Unroll};
 
-/// What a key takes.
+/// The kind of a key's value.
 pub(crate) enum Takes {
     /// A whole number from 1.
     Size,
@@ -36,15 +36,15 @@ pub(crate) enum Takes {
     PrecisionOf,
     /// A list of texts: the name of a dimension, '=' and its size.
     Dims,
-    /// A list of texts: the name of an input, '=' and the number that it is.
+    /// A list of texts: the name of an input, '=' and the number of every element.
     Constants,
     /// 1 or 2.
     Threads,
 }
 
-/// What a value of a key can be.
+/// A type of values of keys.
 pub(crate) trait FromValue: Sized {
-    /// The value, where it is of this kind.
+    /// The value, or `None` if the value has another type.
     fn of(value: &Value) -> Option<Self>;
 }
 
@@ -94,7 +94,7 @@ values! {
     Threads(Threads),
 }
 
-/// The value of a key that the command and files have.
+/// The value of a key of the command and of files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue(pub(super) Value);
 
@@ -106,7 +106,7 @@ impl KeyValue {
     /// Reads the value of a key.
     ///
     /// # Errors
-    /// What would be valid.
+    /// The valid values, if `text` is none.
     pub fn parse(key: Key, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let value = match key.takes() {
@@ -124,14 +124,15 @@ impl KeyValue {
             },
             Takes::GateOrder => GateOrder::new(text).map(Value::GateOrder),
             Takes::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
-            // no file has such keys
+            // files have no keys with these kinds of values
             Takes::Path | Takes::Isas | Takes::PrecisionOf | Takes::Dims | Takes::Constants | Takes::Threads => None,
         };
         value.map(Self).ok_or_else(|| key.valid_in_files().to_owned())
     }
 }
 
-/// Activations with commas between them, those of their numbers apart.
+/// Reads activations separated by commas. Commas in parentheses separate the numbers of an
+/// activation.
 fn activations(text: &str) -> Result<Vec<Activation>, String> {
     let mut depth = 0usize;
     let mut part = String::new();
